@@ -1,0 +1,1 @@
+//! fewer-files
