@@ -1,0 +1,1 @@
+"""fewer measured side by side with its peers: ``python -m benchmarks``."""

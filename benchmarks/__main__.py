@@ -1,0 +1,97 @@
+"""Command line: ``python -m benchmarks --help``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.adapters import Adapter, discover
+from benchmarks.cases import CASES
+from benchmarks.problem import Case
+from benchmarks.report import as_json, as_markdown
+from benchmarks.runner import Settings, run_case
+
+RESULTS = Path(__file__).resolve().parent / "results"
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options."""
+    options = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    options.add_argument("--list", action="store_true", help="show cases and libraries, and stop")
+    options.add_argument("--only", metavar="NAME", help="cases to run, separated by commas")
+    options.add_argument("--libraries", metavar="A,B", help="libraries to run; all by default")
+    options.add_argument("--repeats", type=int, metavar="R", help="fits per library (5; quick 2)")
+    options.add_argument("--threads", type=int, default=1, metavar="T", help="for every library")
+    options.add_argument("--timeout", type=float, metavar="S", help="seconds per fit process")
+    options.add_argument("--quick", action="store_true", help="tiny sizes, to see that it runs")
+    options.add_argument("--out", type=Path, metavar="FILE.json", help="write the numbers here")
+    options.add_argument("--save", action="store_true", help="write benchmarks/results/<case>.*")
+    return options
+
+
+def chosen(wanted: str | None, known: dict[str, Any], what: str) -> list[Any]:
+    """The named entries of ``known``, all of them when none is named."""
+    if wanted is None:
+        return list(known.values())
+    names = [name.strip() for name in wanted.split(",") if name.strip()]
+    if unknown := [name for name in names if name not in known]:
+        raise SystemExit(f"unknown {what} {', '.join(unknown)}; known: {', '.join(known)}")
+    return [known[name] for name in names]
+
+
+def choose_adapters(wanted: str | None, adapters: Sequence[type[Adapter]]) -> list[type[Adapter]]:
+    """Adapters by their own name or by the name of their library."""
+    if wanted is None:
+        return list(adapters)
+    known: dict[str, list[type[Adapter]]] = {}
+    for adapter in adapters:
+        for name in {adapter.name, adapter.library}:
+            known.setdefault(name, []).append(adapter)
+    groups = chosen(wanted, known, "library")
+    return list(dict.fromkeys(adapter for group in groups for adapter in group))
+
+
+def save(case: Case, table: str, numbers: dict[str, Any]) -> None:
+    """Store the results of one case beside the code."""
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / f"{case.name}.md").write_text(table)
+    (RESULTS / f"{case.name}.json").write_text(json.dumps(numbers, indent=1) + "\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the chosen cases; tables on stdout, progress on stderr."""
+    options = parser().parse_args(arguments)
+    if options.save and options.quick:
+        raise SystemExit("--save stores full-size results: run without --quick")
+    cases = chosen(options.only, {case.name: case for case in CASES}, "case")
+    adapters = choose_adapters(options.libraries, discover())
+    if options.list:
+        for case in cases:
+            print(f"{case.name}: {case.title}")
+        print("libraries: " + ", ".join(adapter.name for adapter in adapters))
+        return 0
+    settings = Settings(
+        repeats=options.repeats or (2 if options.quick else 5),
+        threads=options.threads,
+        quick=options.quick,
+        timeout_s=options.timeout,
+    )
+    results = []
+    for case in cases:
+        entries = run_case(case, adapters, settings, lambda text: print(text, file=sys.stderr))
+        table, numbers = as_markdown(case, entries, settings), as_json(case, entries, settings)
+        results.append(numbers)
+        print(table)
+        if options.save:
+            save(case, table, numbers)
+    if options.out:
+        options.out.write_text(json.dumps(results, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

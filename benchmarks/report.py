@@ -1,0 +1,169 @@
+"""Tables and JSON of a finished case."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import platform
+import statistics
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from benchmarks.problem import Case
+from benchmarks.runner import OK, Entry, Settings
+
+_HEADINGS = {
+    "test_rmse": "test RMSE",
+    "terms": "terms",
+    "true_terms": "true terms found",
+    "false_terms": "false terms",
+    "stationarity": "stationarity",
+    "jeffreys_objective": "objective",
+}
+
+
+def machine() -> dict[str, Any]:
+    """What the numbers were measured on."""
+    return {
+        "python": platform.python_version(),
+        "system": platform.system(),
+        "cpu": cpu_model(),
+        "cores": os.cpu_count(),
+    }
+
+
+def cpu_model() -> str:
+    """The name of the processor."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def times(entry: Entry, key: str) -> tuple[float, float] | None:
+    """Minimum and median over the repeats, or None where there is none."""
+    values = [record[key] for record in entry.records]
+    return (min(values), statistics.median(values)) if entry.status == OK and values else None
+
+
+def ratios(case: Case, entries: list[Entry], clock: str) -> dict[str, float]:
+    """Minimum time over that of the yardstick, or of the fastest where there is none."""
+    best = {e.library: t[0] for e in entries if (t := times(e, clock)) is not None}
+    if not best:
+        return {}
+    if case.yardstick is not None and case.yardstick not in best:
+        return {}
+    unit = best[case.yardstick] if case.yardstick else min(best.values())
+    return {library: value / unit for library, value in best.items()} if unit > 0 else {}
+
+
+def target_verdict(case: Case, entries: list[Entry], clock: str) -> dict[str, Any] | None:
+    """The declared target of the case, judged."""
+    if case.target is None:
+        return None
+    best = {e.library: t[0] for e in entries if (t := times(e, clock)) is not None}
+    ours, unit = best.get(case.target.library), best.get(case.target.relative_to)
+    ratio = ours / unit if ours is not None and unit else None
+    verdict = "not measured" if ratio is None else "missed"
+    if ratio is not None and ratio <= case.target.at_most:
+        verdict = "met"
+    return {**asdict(case.target), "ratio": ratio, "verdict": verdict}
+
+
+def _target(case: Case, entries: list[Entry], settings: Settings) -> dict[str, Any] | None:
+    # A target is a promise about the full size.
+    return None if settings.quick else target_verdict(case, entries, settings.clock)
+
+
+def as_json(case: Case, entries: list[Entry], settings: Settings) -> dict[str, Any]:
+    """Everything measured, for later comparison."""
+    return {
+        "case": case.name,
+        "task": case.task,
+        "seed": case.seed,
+        "sizes": asdict(case.quick_sizes if settings.quick else case.sizes),
+        "settings": asdict(settings),
+        "clock": settings.clock,
+        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "machine": machine(),
+        "versions": {e.library: e.version for e in entries if e.version},
+        "target": _target(case, entries, settings),
+        "ratios": ratios(case, entries, settings.clock),
+        "entries": [asdict(entry) for entry in entries],
+    }
+
+
+def as_markdown(case: Case, entries: list[Entry], settings: Settings) -> str:
+    """The table of one case."""
+    sizes = case.quick_sizes if settings.quick else case.sizes
+    measures = [name for name in case.measures if _measured(entries, name)]
+    unit = f"× {case.yardstick}" if case.yardstick else "× fastest"
+    header = ["library", "CPU s min / median", "wall s min / median", unit, "extra MB"]
+    rows = [header + [_HEADINGS.get(name, name) for name in measures]]
+    relative = ratios(case, entries, settings.clock)
+    rows += [_row(entry, measures, relative) for entry in entries]
+    clock = "CPU" if settings.clock == "cpu_s" else "wall"
+    parts = [
+        f"## {case.name}: {case.title}",
+        case.ask,
+        f"n = {sizes.n}, p = {sizes.p}, {sizes.terms} true terms, {settings.repeats} repeats, "
+        f"{settings.threads} thread{'s' if settings.threads > 1 else ''}; ratios of minimum "
+        f"{clock} time. {_machine_line(entries)}",
+        _table(rows),
+    ]
+    if (target := _target(case, entries, settings)) is not None:
+        parts.append(_target_line(target))
+    if notes := [f"- {e.library}: {_note(e)}" for e in entries if _note(e)]:
+        parts.append("\n".join(notes))
+    return "\n\n".join(parts) + "\n"
+
+
+def _measured(entries: list[Entry], name: str) -> bool:
+    return any(r["judged"].get(name) is not None for e in entries for r in e.records)
+
+
+def _row(entry: Entry, measures: list[str], relative: dict[str, float]) -> list[str]:
+    cpu, wall = times(entry, "cpu_s"), times(entry, "wall_s")
+    if cpu is None or wall is None:
+        return [entry.library, entry.status] + [""] * (3 + len(measures))
+    extra = max(record["extra_rss_bytes"] for record in entry.records) / 1e6
+    ratio = relative.get(entry.library)
+    judged = entry.records[-1]["judged"]
+    return [
+        entry.library,
+        f"{cpu[0]:.3f} / {cpu[1]:.3f}",
+        f"{wall[0]:.3f} / {wall[1]:.3f}",
+        "" if ratio is None else f"{ratio:.2f}",
+        f"{extra:.0f}",
+        *["–" if judged[name] is None else f"{judged[name]:.4g}" for name in measures],
+    ]
+
+
+def _table(rows: list[list[str]]) -> str:
+    lines = ["| " + " | ".join(row) + " |" for row in rows]
+    lines.insert(1, "|---|" + "---:|" * (len(rows[0]) - 1))
+    return "\n".join(lines)
+
+
+def _target_line(target: dict[str, Any]) -> str:
+    ratio = "" if target["ratio"] is None else f" ({target['ratio']:.2f})"
+    return (
+        f"Target: {target['library']} ≤ {target['at_most']:g} × {target['relative_to']}: "
+        f"**{target['verdict']}**{ratio}."
+    )
+
+
+def _machine_line(entries: list[Entry]) -> str:
+    here = machine()
+    versions = ", ".join(f"{e.library} {e.version}" for e in entries if e.version)
+    return f"{here['cpu']}, Python {here['python']}; {versions}."
+
+
+def _note(entry: Entry) -> str:
+    if entry.status != OK:
+        return f"{entry.status}, {entry.reason}"
+    warned = sorted({text for record in entry.records for text in record["warnings"]})
+    return "; ".join(text.splitlines()[0][:160] for text in warned)

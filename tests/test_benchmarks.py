@@ -1,0 +1,239 @@
+"""The benchmark harness: the judge, and that no library can stop a run."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+np = pytest.importorskip("numpy")
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks import __main__ as command  # noqa: E402
+from benchmarks.adapters import discover  # noqa: E402
+from benchmarks.cases import CASES  # noqa: E402
+from benchmarks.judge import (  # noqa: E402
+    jeffreys_objective,
+    jeffreys_stationarity,
+    judge,
+    lasso_objective,
+)
+from benchmarks.problem import Problem, Solution  # noqa: E402
+from benchmarks.report import as_json, as_markdown, ratios, target_verdict  # noqa: E402
+from benchmarks.runner import Entry, Settings, run_case  # noqa: E402
+
+CASE = {case.name: case for case in CASES}
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX process groups")
+
+NUMPY = next(adapter for adapter in discover() if adapter.name == "numpy-moments")
+
+BAD_ADAPTERS = """
+import os
+import time
+
+import numpy as np
+
+from benchmarks.adapters.base import Adapter
+
+
+class _Bad(Adapter):
+    library = module = "numpy"
+
+    def supports(self, case):
+        return True
+
+
+class Raises(_Bad):
+    name = "raises"
+
+    def fit(self, data, case):
+        raise RuntimeError("no such luck")
+
+
+class Dies(_Bad):
+    name = "dies"
+
+    def fit(self, data, case):
+        os.abort()
+
+
+class Sleeps(_Bad):
+    name = "sleeps"
+
+    def fit(self, data, case):
+        time.sleep(600)
+
+
+class WrongShape(_Bad):
+    name = "wrong-shape"
+
+    def fit(self, data, case):
+        self.coef_, self.intercept_ = np.zeros(3), 0.0
+        return self
+
+
+class NotFinite(_Bad):
+    name = "not-finite"
+
+    def fit(self, data, case):
+        self.coef_, self.intercept_ = np.full(data.X.shape[1], np.nan), 0.0
+        return self
+
+
+class Cannot(_Bad):
+    name = "cannot"
+    fit = None
+
+    def supports(self, case):
+        return "wrong kind of case"
+
+
+class Missing(_Bad):
+    name = "missing"
+    module = "no_such_module_anywhere"
+    fit = None
+"""
+
+
+@pytest.fixture
+def bad(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    (tmp_path / "bad_adapters.py").write_text(BAD_ADAPTERS)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    sys.modules.pop("bad_adapters", None)
+    return importlib.import_module("bad_adapters")
+
+
+def small_problem() -> Problem:
+    rng = np.random.Generator(np.random.PCG64(1))
+    X = rng.standard_normal((30, 4))
+    coef = np.array([2.0, 0.0, -1.0, 0.0])
+    y = X @ coef + 0.5
+    return Problem(X, y, X, y, coef, 0.5, 0.0)
+
+
+def test_judge_on_the_truth() -> None:
+    problem = small_problem()
+    measures = ("test_rmse", "terms", "true_terms", "false_terms", "stationarity")
+    judged = judge(problem, Solution(problem.coef, 0.5), measures, None)
+    assert judged["test_rmse"] == pytest.approx(0, abs=1e-12)
+    assert (judged["terms"], judged["true_terms"], judged["false_terms"]) == (2, 2, 0)
+    assert judged["stationarity"] is None
+
+
+def test_judge_ignores_the_claims() -> None:
+    problem = small_problem()
+    honest = judge(problem, Solution(0 * problem.coef), ("test_rmse", "terms"), None)
+    boastful = Solution(0 * problem.coef, claims={"test_rmse": 0.0, "objective": -1e9})
+    assert judge(problem, boastful, ("test_rmse", "terms"), None) == honest
+
+
+def test_objectives_by_hand() -> None:
+    X, y = np.eye(2), np.array([3.0, 1.0])
+    coef = np.array([2.0, 0.0])
+    # Residual (1, 1): variance 1, so (n/2)(log 1 + 1) + log 2.
+    assert jeffreys_objective(X, y, coef, 0.0) == pytest.approx(1 + np.log(2))
+    assert lasso_objective(X, y, coef, 0.0, lam=0.5) == pytest.approx(1 + 1)
+
+
+def test_stationarity_vanishes_at_a_fixed_point() -> None:
+    # One column of unit length: w solves w^2 - b w + s2 = 0 with s2 = |r|^2 / n.
+    rng = np.random.Generator(np.random.PCG64(2))
+    x = rng.standard_normal(50)
+    x /= np.linalg.norm(x)
+    y = 10 * x + 0.3 * rng.standard_normal(50)
+    b, w = float(x @ y), float(x @ y)
+    for _ in range(500):
+        variance = float(np.sum((y - w * x) ** 2)) / 50
+        w = b * w**2 / (variance + w**2)
+    X, coef = x[:, None], np.array([w])
+    assert jeffreys_stationarity(X, y, coef, 0.0) < 1e-12
+    assert jeffreys_stationarity(7 * X, y, coef / 7, 0.0) < 1e-12
+    assert jeffreys_stationarity(X, y, 1.01 * coef, 0.0) > 1e-2
+
+
+def test_quick_run_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "numbers.json"
+    arguments = ["--quick", "--only", "moments", "--libraries", "numpy", "--out", str(out)]
+    assert command.main(arguments) == 0
+    table, progress = capsys.readouterr()
+    assert "| numpy-moments |" in table
+    assert "2/2 numpy-moments" in progress
+    (numbers,) = json.loads(out.read_text())
+    (entry,) = numbers["entries"]
+    assert entry["status"] == "ok"
+    assert len(entry["records"]) == 2
+    record = entry["records"][0]
+    assert record["wall_s"] > 0
+    assert record["peak_rss_bytes"] >= record["extra_rss_bytes"] >= 0
+    assert record["judged"]["terms"] == 50
+    assert record["judged"]["test_rmse"] == pytest.approx(1.0, abs=0.15)
+    assert numbers["machine"]["cpu"]
+    assert numbers["versions"] == {"numpy-moments": np.__version__}
+
+
+def test_bad_libraries_do_not_stop_the_run(bad: Any) -> None:
+    adapters = [bad.Raises, bad.Dies, bad.WrongShape, bad.NotFinite, bad.Cannot, bad.Missing, NUMPY]
+    settings = Settings(repeats=2, quick=True)
+    entries = {e.library: e for e in run_case(CASE["moments"], adapters, settings)}
+    assert entries["raises"].status == "failed"
+    assert entries["raises"].reason == "RuntimeError: no such luck"
+    assert (entries["dies"].status, entries["dies"].reason) == ("failed", "killed by SIGABRT")
+    assert entries["wrong-shape"].status == "failed"
+    assert "(3,)" in entries["wrong-shape"].reason
+    assert entries["not-finite"].reason == "solution is not finite"
+    assert (entries["cannot"].status, entries["cannot"].reason) == ("N/A", "wrong kind of case")
+    assert (entries["missing"].status, entries["missing"].reason) == ("N/A", "not installed")
+    assert len(entries["numpy-moments"].records) == 2
+    table = as_markdown(CASE["moments"], list(entries.values()), settings)
+    assert "| raises | failed |" in table
+    assert "- raises: failed, RuntimeError: no such luck" in table
+
+
+def test_time_out_is_nc(bad: Any) -> None:
+    settings = Settings(repeats=2, quick=True, timeout_s=1.0)
+    (entry,) = run_case(CASE["moments"], [bad.Sleeps], settings)
+    assert (entry.status, entry.reason, entry.records) == ("NC", "no result after 1 s", [])
+
+
+def _timed(library: str, *seconds: float) -> Entry:
+    judged = {"test_rmse": 1.0, "terms": 1.0}
+    records = [
+        {"cpu_s": s, "wall_s": s, "extra_rss_bytes": 0, "judged": judged, "warnings": []}
+        for s in seconds
+    ]
+    return Entry(library, "1.0", records=records)
+
+
+def test_ratios_and_target() -> None:
+    case = dataclasses.replace(CASE["moments"], measures=("test_rmse", "terms"))
+    entries = [_timed("fewer", 3.0, 2.0, 9.0), _timed("numpy-moments", 1.0, 1.5)]
+    assert ratios(case, entries, "cpu_s") == {"fewer": 2.0, "numpy-moments": 1.0}
+    verdict = target_verdict(case, entries, "cpu_s")
+    assert verdict is not None
+    assert (verdict["ratio"], verdict["verdict"]) == (2.0, "met")
+    slow = [_timed("fewer", 2.6), _timed("numpy-moments", 1.0)]
+    verdict = target_verdict(case, slow, "cpu_s")
+    assert verdict is not None
+    assert verdict["verdict"] == "missed"
+    verdict = target_verdict(case, slow[:1], "cpu_s")
+    assert verdict is not None
+    assert verdict["verdict"] == "not measured"
+    assert "2.000 / 3.000" in as_markdown(case, entries, Settings())
+    json.dumps(as_json(case, entries, Settings()))
+
+
+def test_quick_results_are_never_saved() -> None:
+    with pytest.raises(SystemExit, match="without --quick"):
+        command.main(["--quick", "--save"])
+
+
+def test_unknown_names_are_said() -> None:
+    with pytest.raises(SystemExit, match="unknown case nonsense; known: moments"):
+        command.main(["--only", "nonsense"])
