@@ -1,7 +1,21 @@
 //! From what the user has to what an engine needs: tables, validated data sets, moments.
 
+mod dataset;
+mod encoder;
+mod features;
+mod moments;
 mod sparse;
 mod table;
+mod target;
 
+pub(crate) use dataset::check_features;
+pub(crate) use encoder::quoted;
+pub(crate) use moments::{Standardised, Units};
+
+pub use dataset::Dataset;
+pub use encoder::{Encoder, Missing};
+pub use features::{DenseView, Features, Float};
+pub use moments::{Moments, MomentsBuilder};
 pub use sparse::{SparseMatrix, SparseView};
 pub use table::{Column, Table};
+pub use target::{Label, Target};

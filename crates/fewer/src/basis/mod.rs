@@ -1,0 +1,132 @@
+//! Which functions of x a model may use.
+//!
+//! A [`Basis`] is what the user asks for; resolved on the training data it becomes a
+//! [`FixedBasis`], which turns any rows, of training or of new data, into the same columns.
+
+mod functions;
+mod linear;
+mod polynomial;
+
+pub use functions::{BlockFunction, RowFunctions};
+pub use linear::Linear;
+pub use polynomial::{Monomial, Polynomial};
+
+use crate::data::Features;
+use crate::design::Columns;
+use crate::error::{Error, Result};
+use functions::Functions;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Which functions of x a model may use.
+#[derive(Debug, Clone, Default)]
+pub enum Basis {
+    /// The features themselves: fitting selects among them.
+    #[default]
+    Linear,
+    /// All products of features up to a degree.
+    Polynomial {
+        /// The highest degree, at least 1.
+        degree: usize,
+    },
+    /// The user's own functions.
+    Functions(Arc<dyn BlockFunction>),
+}
+
+impl Basis {
+    /// Fixes everything that depends on the training data.
+    pub fn resolve(&self, columns: usize) -> Result<FixedBasis> {
+        Ok(match self {
+            Basis::Linear => FixedBasis::Linear(Linear::all(columns)),
+            Basis::Polynomial { degree } => {
+                FixedBasis::Polynomial(Polynomial::up_to(columns, *degree)?)
+            }
+            Basis::Functions(function) => {
+                FixedBasis::Functions(Functions::new(function.clone(), columns)?)
+            }
+        })
+    }
+}
+
+/// A basis whose every function is known: it turns rows of x into columns.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum FixedBasis {
+    /// Features themselves.
+    Linear(Linear),
+    /// Products of features.
+    Polynomial(Polynomial),
+    /// The user's own functions.
+    Functions(Functions),
+}
+
+impl FixedBasis {
+    /// Number of functions.
+    pub fn len(&self) -> usize {
+        match self {
+            FixedBasis::Linear(b) => b.len(),
+            FixedBasis::Polynomial(b) => b.len(),
+            FixedBasis::Functions(b) => b.len(),
+        }
+    }
+
+    /// Whether there is no function.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// A readable name of function `k`, given the names of the features.
+    pub fn name(&self, k: usize, features: &[String]) -> String {
+        match self {
+            FixedBasis::Linear(b) => b.name(k, features),
+            FixedBasis::Polynomial(b) => b.name(k, features),
+            FixedBasis::Functions(b) => b.name(k),
+        }
+    }
+
+    /// The basis of the chosen functions only.
+    pub fn keep(&self, chosen: &[usize]) -> Self {
+        match self {
+            FixedBasis::Linear(b) => FixedBasis::Linear(b.keep(chosen)),
+            FixedBasis::Polynomial(b) => FixedBasis::Polynomial(b.keep(chosen)),
+            FixedBasis::Functions(b) => FixedBasis::Functions(b.keep(chosen)),
+        }
+    }
+
+    /// The columns that rows of x give.
+    pub fn columns<'a>(&'a self, x: Features<'a>) -> Result<Box<dyn Columns + 'a>> {
+        match self {
+            FixedBasis::Linear(b) => Ok(b.columns(x)),
+            FixedBasis::Polynomial(b) => Ok(b.columns(x)),
+            FixedBasis::Functions(b) => b.columns(x),
+        }
+    }
+
+    /// Whether every function reads only features that exist.
+    pub(crate) fn fits(&self, features: usize) -> bool {
+        match self {
+            FixedBasis::Linear(b) => b.largest() < features,
+            FixedBasis::Polynomial(b) => b.largest() < features,
+            FixedBasis::Functions(b) => b.fits(features),
+        }
+    }
+
+    /// The name of the user's function that must be supplied before the basis can be used.
+    pub fn needs_function(&self) -> Option<&str> {
+        match self {
+            FixedBasis::Functions(b) => b.missing(),
+            _ => None,
+        }
+    }
+
+    /// Supplies the user's function after loading a model.
+    pub fn supply(&mut self, function: Arc<dyn BlockFunction>) -> Result<()> {
+        match self {
+            FixedBasis::Functions(b) => b.supply(function),
+            _ => Err(Error::Function {
+                name: function.name(),
+                problem: "the model uses no function of the user's".into(),
+            }),
+        }
+    }
+}

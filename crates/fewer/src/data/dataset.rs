@@ -1,0 +1,169 @@
+//! A validated set of examples: what every fit begins with.
+
+use super::{Encoder, Features, Target};
+use crate::error::{Error, Result};
+use std::borrow::Cow;
+
+/// Inputs, targets, sample weights and names, borrowed and checked.
+///
+/// Every value is finite, every weight is at least 0 and their sum is positive. A row with weight
+/// 2 counts as two equal rows; one with weight 0 as none.
+///
+/// ```
+/// use fewer::data::{Dataset, DenseView};
+/// let x = [0.0, 1.0, 2.0];
+/// let y = [1.0, 3.0, 5.0];
+/// let data = Dataset::new(DenseView::by_rows(&x, 3, 1)?, &y)?.with_names(["dose"])?;
+/// assert_eq!((data.rows(), data.names()), (3, &["dose".to_string()][..]));
+///
+/// let x = [0.0, f64::NAN, 2.0];
+/// let error = Dataset::new(DenseView::by_rows(&x, 3, 1)?, &y)?.check().unwrap_err();
+/// assert!(error.to_string().starts_with("row 2, column 'x1': the value is missing (NaN)"));
+/// # Ok::<(), fewer::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Dataset<'a> {
+    features: Features<'a>,
+    target: Target<'a>,
+    weights: Option<Cow<'a, [f64]>>,
+    names: Vec<String>,
+    encoder: Option<Encoder>,
+}
+
+impl<'a> Dataset<'a> {
+    /// Inputs and targets of as many rows; columns are named `x1`, `x2`, … until
+    /// [`with_names`](Self::with_names).
+    pub fn new(features: impl Into<Features<'a>>, target: impl Into<Target<'a>>) -> Result<Self> {
+        let (features, target) = (features.into(), target.into());
+        if target.len() != features.rows() {
+            return Err(Error::shape(
+                "rows of the target",
+                format!("{}, as many as the inputs have", features.rows()),
+                target.len(),
+            ));
+        }
+        let names = (1..=features.columns()).map(|j| format!("x{j}")).collect();
+        Ok(Self { features, target, weights: None, names, encoder: None })
+    }
+
+    /// Gives each row a weight.
+    pub fn with_weights(mut self, weights: impl Into<Cow<'a, [f64]>>) -> Result<Self> {
+        let weights = weights.into();
+        if weights.len() != self.rows() {
+            return Err(Error::shape("sample weights", self.rows(), weights.len()));
+        }
+        self.weights = Some(weights);
+        Ok(self)
+    }
+
+    /// Names the columns.
+    pub fn with_names<S: Into<String>>(
+        mut self,
+        names: impl IntoIterator<Item = S>,
+    ) -> Result<Self> {
+        let names: Vec<String> = names.into_iter().map(Into::into).collect();
+        if names.len() != self.features.columns() {
+            return Err(Error::shape("column names", self.features.columns(), names.len()));
+        }
+        self.names = names;
+        Ok(self)
+    }
+
+    /// Remembers how a table became these columns, so that a model can encode new tables alike.
+    pub fn with_encoder(mut self, encoder: Encoder) -> Result<Self> {
+        self = self.with_names(encoder.column_names())?;
+        self.encoder = Some(encoder);
+        Ok(self)
+    }
+
+    /// The inputs.
+    pub fn features(&self) -> &Features<'a> {
+        &self.features
+    }
+
+    /// The targets.
+    pub fn target(&self) -> &Target<'a> {
+        &self.target
+    }
+
+    /// The sample weights, if any.
+    pub fn weights(&self) -> Option<&[f64]> {
+        self.weights.as_deref()
+    }
+
+    /// Names of the columns.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// How a table became these columns.
+    pub fn encoder(&self) -> Option<&Encoder> {
+        self.encoder.as_ref()
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.features.rows()
+    }
+
+    /// Checks every value; fitting does this first.
+    pub fn check(&self) -> Result<()> {
+        if self.rows() == 0 {
+            return Err(Error::Empty {
+                what: "the data".into(),
+                expected: "at least 1 row is needed".into(),
+            });
+        }
+        if self.features.columns() == 0 {
+            return Err(Error::Empty {
+                what: "the set of columns".into(),
+                expected: "at least 1 column of inputs is needed".into(),
+            });
+        }
+        if let Target::Numbers(y) = &self.target
+            && let Some(i) = y.iter().position(|v| !v.is_finite())
+        {
+            return Err(non_finite(i, "target", y[i]));
+        }
+        if let Some(weights) = self.weights() {
+            if let Some(i) = weights.iter().position(|w| !(w.is_finite() && *w >= 0.0)) {
+                return Err(Error::Value {
+                    row: i + 1,
+                    column: "sample_weight".into(),
+                    value: format!("the weight is {}", weights[i]),
+                    expected: "a number of at least 0 is expected".into(),
+                });
+            }
+            if weights.iter().all(|&w| w == 0.0) {
+                return Err(Error::Empty {
+                    what: "the data".into(),
+                    expected: "all sample weights are 0; at least one row must count".into(),
+                });
+            }
+        }
+        check_features(&self.features, &self.names)
+    }
+}
+
+/// Checks that every input is a finite number.
+pub(crate) fn check_features(features: &Features<'_>, names: &[String]) -> Result<()> {
+    match features.find_non_finite() {
+        Some((i, j, value)) => Err(non_finite(i, &names[j], value)),
+        None => Ok(()),
+    }
+}
+
+fn non_finite(row: usize, column: &str, value: f64) -> Error {
+    let value = if value.is_nan() {
+        "the value is missing (NaN)".to_string()
+    } else {
+        format!("the value is infinite ({value})")
+    };
+    Error::Value {
+        row: row + 1,
+        column: column.into(),
+        value,
+        expected: "a finite number is expected; drop such rows or fill in their values first"
+            .into(),
+    }
+}

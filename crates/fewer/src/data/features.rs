@@ -1,0 +1,244 @@
+//! The inputs x, borrowed from the caller in whatever order they have.
+
+use super::SparseView;
+use crate::error::{Error, Result};
+use crate::linalg::{Layout, Tile};
+use std::ops::Range;
+
+/// A dense matrix borrowed from the caller: `f64` or `f32`, by rows, by columns, or strided.
+///
+/// ```
+/// use fewer::data::DenseView;
+/// let x = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+/// let by_rows = DenseView::by_rows(&x, 3, 2)?;
+/// let by_columns = DenseView::by_columns(&x, 3, 2)?;
+/// assert_eq!(by_rows.get(1, 0), 3.0);
+/// assert_eq!(by_columns.get(1, 0), 2.0);
+/// # Ok::<(), fewer::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct DenseView<'a> {
+    values: Values<'a>,
+    rows: usize,
+    columns: usize,
+    row_stride: usize,
+    column_stride: usize,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub enum Values<'a> {
+    F64(&'a [f64]),
+    F32(&'a [f32]),
+}
+
+/// A type of number that a [`DenseView`] can borrow: `f64` or `f32`.
+pub trait Float: Copy + Into<f64> + sealed::Sealed {}
+
+mod sealed {
+    pub trait Sealed: Sized {
+        fn wrap(values: &[Self]) -> super::Values<'_>;
+    }
+    impl Sealed for f64 {
+        fn wrap(values: &[f64]) -> super::Values<'_> {
+            super::Values::F64(values)
+        }
+    }
+    impl Sealed for f32 {
+        fn wrap(values: &[f32]) -> super::Values<'_> {
+            super::Values::F32(values)
+        }
+    }
+}
+
+impl Float for f64 {}
+impl Float for f32 {}
+
+impl<'a> DenseView<'a> {
+    /// Values row after row (C order).
+    pub fn by_rows<T: Float>(values: &'a [T], rows: usize, columns: usize) -> Result<Self> {
+        Self::strided(values, rows, columns, columns, 1)
+    }
+
+    /// Values column after column (Fortran order).
+    pub fn by_columns<T: Float>(values: &'a [T], rows: usize, columns: usize) -> Result<Self> {
+        Self::strided(values, rows, columns, 1, rows)
+    }
+
+    /// Value (i, j) at `i * row_stride + j * column_stride`.
+    pub fn strided<T: Float>(
+        values: &'a [T],
+        rows: usize,
+        columns: usize,
+        row_stride: usize,
+        column_stride: usize,
+    ) -> Result<Self> {
+        let needed = if rows == 0 || columns == 0 {
+            0
+        } else {
+            (rows - 1) * row_stride + (columns - 1) * column_stride + 1
+        };
+        if values.len() < needed {
+            return Err(Error::shape(
+                format!("values of a {rows}×{columns} matrix"),
+                format!("at least {needed}"),
+                values.len(),
+            ));
+        }
+        Ok(Self { values: T::wrap(values), rows, columns, row_stride, column_stride })
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Number of columns.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// The value at (`i`, `j`).
+    pub fn get(&self, i: usize, j: usize) -> f64 {
+        let k = i * self.row_stride + j * self.column_stride;
+        match self.values {
+            Values::F64(values) => values[k],
+            Values::F32(values) => values[k].into(),
+        }
+    }
+
+    pub(crate) fn layout(&self) -> Layout {
+        if self.column_stride == 1 && self.columns > 1 { Layout::Rows } else { Layout::Columns }
+    }
+
+    /// Copies the given rows of the given columns into a tile.
+    pub(crate) fn fill(&self, rows: Range<usize>, columns: &[usize], tile: &mut Tile) {
+        match self.values {
+            Values::F64(values) => self.fill_from(values, rows, columns, tile),
+            Values::F32(values) => self.fill_from(values, rows, columns, tile),
+        }
+    }
+
+    fn fill_from<T: Float>(
+        &self,
+        values: &[T],
+        rows: Range<usize>,
+        columns: &[usize],
+        tile: &mut Tile,
+    ) {
+        let layout = self.layout();
+        tile.reset(rows.len(), columns.len(), layout);
+        match layout {
+            Layout::Rows => {
+                let whole = columns.len() == self.columns;
+                let target = tile.values_mut().chunks_exact_mut(columns.len().max(1));
+                for (i, out) in rows.zip(target) {
+                    let row = &values[i * self.row_stride..][..self.columns];
+                    if whole {
+                        copy(row, out);
+                    } else {
+                        for (o, &j) in out.iter_mut().zip(columns) {
+                            *o = row[j].into();
+                        }
+                    }
+                }
+            }
+            Layout::Columns => {
+                let target = tile.values_mut().chunks_exact_mut(rows.len().max(1));
+                for (&j, out) in columns.iter().zip(target) {
+                    let start = j * self.column_stride + rows.start * self.row_stride;
+                    if self.row_stride == 1 {
+                        copy(&values[start..], out);
+                    } else {
+                        let column = values[start..].iter().step_by(self.row_stride.max(1));
+                        for (o, &v) in out.iter_mut().zip(column) {
+                            *o = v.into();
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn copy<T: Float>(from: &[T], to: &mut [f64]) {
+    for (o, &v) in to.iter_mut().zip(from) {
+        *o = v.into();
+    }
+}
+
+/// The inputs of a data set: dense or sparse, always borrowed.
+#[derive(Debug, Clone, Copy)]
+pub enum Features<'a> {
+    /// Every value is stored.
+    Dense(DenseView<'a>),
+    /// Only values other than zero are stored.
+    Sparse(SparseView<'a>),
+}
+
+impl<'a> Features<'a> {
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        match self {
+            Features::Dense(x) => x.rows(),
+            Features::Sparse(x) => x.rows(),
+        }
+    }
+
+    /// Number of columns.
+    pub fn columns(&self) -> usize {
+        match self {
+            Features::Dense(x) => x.columns(),
+            Features::Sparse(x) => x.columns(),
+        }
+    }
+
+    /// The first value (by row) that is not a finite number, with its place.
+    pub(crate) fn find_non_finite(&self) -> Option<(usize, usize, f64)> {
+        match self {
+            Features::Dense(x) => {
+                const ROWS: usize = 256;
+                use rayon::prelude::*;
+                let columns: Vec<usize> = (0..x.columns()).collect();
+                (0..x.rows().div_ceil(ROWS)).into_par_iter().find_map_first(|block| {
+                    let start = block * ROWS;
+                    let mut tile = Tile::default();
+                    x.fill(start..(start + ROWS).min(x.rows()), &columns, &mut tile);
+                    if all_finite(tile.values()) {
+                        return None;
+                    }
+                    (0..tile.rows()).find_map(|i| {
+                        (0..tile.columns())
+                            .find(|&j| !tile.get(i, j).is_finite())
+                            .map(|j| (start + i, j, tile.get(i, j)))
+                    })
+                })
+            }
+            Features::Sparse(x) => (0..x.columns())
+                .flat_map(|j| x.column(j).map(move |(i, v)| (i, j, v)))
+                .filter(|(_, _, v)| !v.is_finite())
+                .min_by_key(|&(i, j, _)| (i, j)),
+        }
+    }
+}
+
+/// Whether all values are finite; written so that the compiler uses vector instructions.
+pub(crate) fn all_finite(values: &[f64]) -> bool {
+    const EXPONENT: u64 = 0x7ff0_0000_0000_0000;
+    let mut bad = 0u64;
+    for v in values {
+        bad |= u64::from(v.to_bits() & EXPONENT == EXPONENT);
+    }
+    bad == 0
+}
+
+impl<'a> From<DenseView<'a>> for Features<'a> {
+    fn from(x: DenseView<'a>) -> Self {
+        Features::Dense(x)
+    }
+}
+
+impl<'a> From<SparseView<'a>> for Features<'a> {
+    fn from(x: SparseView<'a>) -> Self {
+        Features::Sparse(x)
+    }
+}

@@ -1,0 +1,540 @@
+//! XᵀX, Xᵀy, yᵀy, sums and counts: all that a Gaussian method needs to know of the data.
+//!
+//! They are built chunk by chunk, so the rows can be in memory, on disk or on other machines.
+//! Values are shifted and scaled by constants fixed from a first look at the data, so that large
+//! offsets do not cancel, and chunks are added up in the order of a dyadic tree: the same chunks
+//! in the same order give the same bits, however many threads made them.
+
+use super::{DenseView, SparseView};
+use crate::design::{Columns, DenseColumns};
+use crate::engine::Observer;
+use crate::error::{Error, Result};
+use crate::linalg::{Matrix, Tile, add_gram};
+use rayon::prelude::*;
+
+/// Rows that are multiplied at a time: a tile of them stays in cache.
+const TILE_ROWS: usize = 256;
+/// Rows of a chunk, the unit that threads share.
+const CHUNK_ROWS: usize = 4096;
+/// Rows looked at to choose the units.
+const SAMPLE_ROWS: usize = 1024;
+
+/// The units that sums are taken in: (value − shift) / scale.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Frame {
+    columns: Vec<Look>,
+    target: Look,
+}
+
+impl Frame {
+    /// Chooses units from a sample of rows spread over the data.
+    fn sample(columns: &dyn Columns, chosen: &[usize], target: &[f64]) -> Self {
+        let step = columns.rows().div_ceil(SAMPLE_ROWS).max(1);
+        Self::look(columns, chosen, target, step)
+    }
+
+    /// Chooses units from all rows: for data with rare giants that a sample may miss.
+    fn exact(columns: &dyn Columns, chosen: &[usize], target: &[f64]) -> Self {
+        Self::look(columns, chosen, target, 1)
+    }
+
+    fn look(columns: &dyn Columns, chosen: &[usize], target: &[f64], step: usize) -> Self {
+        let looks = match columns.as_sparse() {
+            Some(x) => chosen.iter().map(|&j| Look::of_sparse(x, j)).collect(),
+            None => Self::look_dense(columns, chosen, step),
+        };
+        Self { columns: looks, target: Look::of(target.iter().copied().step_by(step)) }
+    }
+
+    fn look_dense(columns: &dyn Columns, chosen: &[usize], step: usize) -> Vec<Look> {
+        let rows = columns.rows();
+        let blocks: Vec<Vec<Look>> = chosen
+            .par_chunks(TILE_ROWS)
+            .map(|chosen| {
+                let mut tile = Tile::default();
+                if step == 1 {
+                    columns.fill(0..rows, chosen, &mut tile);
+                    let column = |j: usize| (0..rows).map(move |i| (i, j));
+                    return (0..chosen.len())
+                        .map(|j| Look::of(column(j).map(|(i, j)| tile.get(i, j))))
+                        .collect();
+                }
+                let mut sample = Matrix::zeros(rows.div_ceil(step), chosen.len());
+                for (r, i) in (0..rows).step_by(step).enumerate() {
+                    columns.fill(i..i + 1, chosen, &mut tile);
+                    for (j, &v) in tile.values().iter().enumerate() {
+                        sample[(r, j)] = v;
+                    }
+                }
+                (0..chosen.len()).map(|j| Look::of(sample.column(j).iter().copied())).collect()
+            })
+            .collect();
+        blocks.concat()
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Look {
+    shift: f64,
+    scale: f64,
+}
+
+impl Look {
+    fn apply(self, value: f64) -> f64 {
+        (value - self.shift) / self.scale
+    }
+
+    /// The shift of equal values is exactly that value, so that a constant column is seen as one.
+    fn of(values: impl ExactSizeIterator<Item = f64> + Clone) -> Self {
+        let n = values.len() as f64;
+        let Some(first) = values.clone().next() else { return Self { shift: 0.0, scale: 1.0 } };
+        // Halved so that the difference of two finite values is finite.
+        let spread = values.clone().fold(0.0, |a: f64, v| a.max((0.5 * v - 0.5 * first).abs()));
+        let mean = values.clone().map(|v| (0.5 * v - 0.5 * first) / n).sum::<f64>() * 2.0;
+        let shift = first + mean;
+        let scale = if spread > 0.0 { spread } else { shift.abs() };
+        Self { shift, scale: power_of_two(scale) }
+    }
+
+    /// Zeros stay zeros in a column at most half full: its mean square cannot cancel.
+    fn of_sparse(x: SparseView<'_>, j: usize) -> Self {
+        let (indices, values) = x.column_slices(j);
+        if 2 * values.len() <= x.rows() {
+            let largest = values.iter().fold(0.0, |a: f64, v| a.max(v.abs()));
+            return Self { shift: 0.0, scale: power_of_two(largest) };
+        }
+        let mut column = vec![0.0; x.rows()];
+        indices.iter().zip(values).for_each(|(&i, &v)| column[i] = v);
+        Self::of(column.iter().copied())
+    }
+}
+
+/// The power of two near a size, so that scaling by it is exact; 1 for 0.
+pub(crate) fn power_of_two(size: f64) -> f64 {
+    if size > 0.0 { size.log2().round().clamp(-1000.0, 1000.0).exp2() } else { 1.0 }
+}
+
+/// The sums over one or more chunks.
+#[derive(Debug, Clone)]
+pub struct Moments {
+    frame: Frame,
+    names: Vec<String>,
+    rows: usize,
+    sums: Sums,
+}
+
+#[derive(Debug, Clone)]
+struct Sums {
+    weight: f64,        // Σ w
+    columns: Vec<f64>,  // (k,) Σ w x
+    squares: Vec<f64>,  // (k,) Σ w x²
+    cross: Vec<f64>,    // (k,) Σ w x y
+    gram: Matrix,       // (k, k) Σ w x xᵀ, lower triangle; 0×0 where not asked for
+    target: f64,        // Σ w y
+    target_square: f64, // Σ w y²
+}
+
+impl Sums {
+    fn zeros(columns: usize, gram: bool) -> Self {
+        let order = if gram { columns } else { 0 };
+        Self {
+            weight: 0.0,
+            columns: vec![0.0; columns],
+            squares: vec![0.0; columns],
+            cross: vec![0.0; columns],
+            gram: Matrix::zeros(order, order),
+            target: 0.0,
+            target_square: 0.0,
+        }
+    }
+
+    fn add(mut self, other: &Sums) -> Self {
+        let pairs = [
+            (&mut self.columns[..], &other.columns[..]),
+            (&mut self.squares[..], &other.squares[..]),
+            (&mut self.cross[..], &other.cross[..]),
+            (self.gram.as_mut_slice(), other.gram.as_slice()),
+        ];
+        for (a, b) in pairs {
+            a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
+        }
+        self.weight += other.weight;
+        self.target += other.target;
+        self.target_square += other.target_square;
+        self
+    }
+
+    /// Sums over the rows of one tile, whose values are in the frame's units already.
+    fn add_tile(&mut self, tile: &mut Tile, target: &[f64], weights: Option<&[f64]>) {
+        let mut roots = vec![1.0; target.len()];
+        if let Some(weights) = weights {
+            roots.iter_mut().zip(weights).for_each(|(r, w)| *r = w.sqrt());
+            tile.update(|i, _, v| v * roots[i]);
+        }
+        let rooted: Vec<f64> = target.iter().zip(&roots).map(|(y, r)| y * r).collect();
+        tile.add_transpose_product(&rooted, &mut self.cross);
+        tile.add_transpose_product(&roots, &mut self.columns);
+        if self.gram.rows() > 0 {
+            add_gram(&mut self.gram, tile);
+        } else {
+            tile.update(|_, _, v| v * v);
+            tile.add_transpose_product(&vec![1.0; roots.len()], &mut self.squares);
+        }
+        self.add_target(&rooted, &roots);
+    }
+
+    fn add_target(&mut self, rooted: &[f64], roots: &[f64]) {
+        self.weight += roots.iter().map(|r| r * r).sum::<f64>();
+        self.target += rooted.iter().zip(roots).map(|(y, r)| y * r).sum::<f64>();
+        self.target_square += rooted.iter().map(|y| y * y).sum::<f64>();
+    }
+
+    fn finish(mut self) -> Self {
+        for j in 0..self.gram.rows() {
+            self.squares[j] = self.gram[(j, j)];
+        }
+        self
+    }
+
+    fn is_finite(&self) -> bool {
+        self.squares.iter().chain(&self.cross).all(|v| v.is_finite())
+            && self.target_square.is_finite()
+    }
+}
+
+/// Adds up parts in the order of a dyadic tree over their positions.
+#[derive(Debug, Default)]
+struct DyadicSum {
+    parts: Vec<(u32, Sums)>,
+}
+
+impl DyadicSum {
+    fn push(&mut self, part: Sums) {
+        let mut node = (0, part);
+        while let Some((level, left)) = self.parts.pop_if(|(level, _)| *level == node.0) {
+            node = (level + 1, left.add(&node.1));
+        }
+        self.parts.push(node);
+    }
+
+    fn total(mut self) -> Option<Sums> {
+        let mut total = self.parts.pop()?.1;
+        while let Some((_, left)) = self.parts.pop() {
+            total = left.add(&total);
+        }
+        Some(total)
+    }
+}
+
+impl Moments {
+    /// The moments of the chosen columns of a design, with or without XᵀX.
+    pub(crate) fn of(
+        columns: &dyn Columns,
+        chosen: &[usize],
+        target: &[f64],
+        weights: Option<&[f64]>,
+        gram: bool,
+        observer: &dyn Observer,
+    ) -> Result<Self> {
+        let mut frame = Frame::sample(columns, chosen, target);
+        let mut sums = sums(columns, chosen, target, weights, gram, &frame, observer)?;
+        if !sums.is_finite() {
+            frame = Frame::exact(columns, chosen, target);
+            sums = self::sums(columns, chosen, target, weights, gram, &frame, observer)?;
+        }
+        Ok(Self { frame, names: Vec::new(), rows: columns.rows(), sums: sums.finish() })
+    }
+
+    /// Number of rows that were added up.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Number of columns.
+    pub fn columns(&self) -> usize {
+        self.sums.columns.len()
+    }
+
+    /// Names of the columns, where they were given.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Well-scaled units: columns of unit variance about their means, or of unit mean square
+    /// about zero where they are not centred, and the target likewise.
+    pub(crate) fn units(&self, centre_columns: bool, centre_target: bool) -> Units {
+        let n = self.sums.weight;
+        let of = |centre: bool, sum: f64, square: f64, look: Look| {
+            let d = if centre { sum / n } else { -look.shift / look.scale };
+            let sd = ((square - 2.0 * d * sum + n * d * d) / n).max(0.0).sqrt();
+            let mean = if centre { look.shift + look.scale * d } else { 0.0 };
+            let constant = sd * look.scale <= 4.0 * f64::EPSILON * mean.abs();
+            (mean, if constant { 0.0 } else { sd * look.scale })
+        };
+        let s = &self.sums;
+        let (mean, deviation) = (0..s.columns.len())
+            .map(|j| of(centre_columns, s.columns[j], s.squares[j], self.frame.columns[j]))
+            .unzip();
+        let (target_mean, target_deviation) =
+            of(centre_target, s.target, s.target_square, self.frame.target);
+        Units { mean, deviation, target_mean, target_deviation }
+    }
+
+    /// The sums of (x − mean) / deviation; a column whose deviation is 0 becomes 0.
+    pub(crate) fn in_units(self, units: &Units) -> Standardised {
+        let Moments { frame, sums: mut s, .. } = self;
+        let n = s.weight;
+        let ratio = |scale: f64, unit: f64| if unit > 0.0 { scale / unit } else { 0.0 };
+        let k = s.columns.len();
+        let offset: Vec<f64> = (0..k).map(|j| frame.columns[j].apply(units.mean[j])).collect();
+        let factor: Vec<f64> =
+            (0..k).map(|j| ratio(frame.columns[j].scale, units.deviation[j])).collect();
+        let offset_y = frame.target.apply(units.target_mean);
+        let factor_y = ratio(frame.target.scale, units.target_deviation);
+
+        let cross = (0..k)
+            .map(|j| {
+                let sum = s.cross[j] - offset[j] * s.target - offset_y * s.columns[j]
+                    + n * offset[j] * offset_y;
+                sum * factor[j] * factor_y
+            })
+            .collect();
+        for b in 0..s.gram.columns() {
+            for a in b..k {
+                let sum = s.gram[(a, b)] - offset[a] * s.columns[b] - offset[b] * s.columns[a]
+                    + n * offset[a] * offset[b];
+                s.gram[(a, b)] = sum * factor[a] * factor[b];
+            }
+        }
+        crate::linalg::symmetrise(&mut s.gram);
+        Standardised { weight: n, gram: s.gram, cross }
+    }
+}
+
+/// What is subtracted from each column and from the target, and what they are then divided by;
+/// 0 stands for a constant.
+#[derive(Debug, Clone)]
+pub(crate) struct Units {
+    pub mean: Vec<f64>,
+    pub deviation: Vec<f64>,
+    pub target_mean: f64,
+    pub target_deviation: f64,
+}
+
+/// Moments in given [`Units`].
+#[derive(Debug, Clone)]
+pub(crate) struct Standardised {
+    /// Σ w.
+    pub weight: f64,
+    /// (k, k) Σ w x xᵀ, both triangles; 0×0 where not asked for.
+    pub gram: Matrix,
+    /// (k,) Σ w x y.
+    pub cross: Vec<f64>,
+}
+
+fn sums(
+    columns: &dyn Columns,
+    chosen: &[usize],
+    target: &[f64],
+    weights: Option<&[f64]>,
+    gram: bool,
+    frame: &Frame,
+    observer: &dyn Observer,
+) -> Result<Sums> {
+    let by_row = columns.as_sparse().map(|x| RowEntries::new(x, chosen, frame));
+    let rows = columns.rows();
+    let chunks = rows.div_ceil(CHUNK_ROWS);
+    // Few enough partial sums at a time to keep memory small; the tree does not depend on it.
+    let batch = ((1usize << 23) / (chosen.len() * chosen.len()).max(1)).clamp(2, 16);
+    let mut tree = DyadicSum::default();
+    for first in (0..chunks).step_by(batch) {
+        let parts: Vec<Option<Sums>> = (first..(first + batch).min(chunks))
+            .into_par_iter()
+            .map(|c| {
+                let range = c * CHUNK_ROWS..((c + 1) * CHUNK_ROWS).min(rows);
+                let mut part = Sums::zeros(chosen.len(), gram);
+                let mut tile = Tile::default();
+                for start in range.clone().step_by(TILE_ROWS) {
+                    observer.check().ok()?;
+                    let block = start..(start + TILE_ROWS).min(range.end);
+                    let y: Vec<f64> =
+                        target[block.clone()].iter().map(|y| frame.target.apply(*y)).collect();
+                    let w = weights.map(|w| &w[block.clone()]);
+                    match &by_row {
+                        Some(entries) => entries.add(&mut part, block, &y, w),
+                        None => {
+                            columns.fill(block, chosen, &mut tile);
+                            to_frame(&mut tile, frame);
+                            part.add_tile(&mut tile, &y, w);
+                        }
+                    }
+                }
+                Some(part)
+            })
+            .collect();
+        for part in parts {
+            tree.push(part.ok_or(Error::Interrupted)?);
+        }
+    }
+    Ok(tree.total().unwrap_or_else(|| Sums::zeros(chosen.len(), gram)))
+}
+
+fn to_frame(tile: &mut Tile, frame: &Frame) {
+    // Scales are powers of two, so multiplying by their inverses is exact.
+    let inverse: Vec<f64> = frame.columns.iter().map(|l| 1.0 / l.scale).collect();
+    let shift: Vec<f64> = frame.columns.iter().map(|l| l.shift).collect();
+    tile.update(|_, j, v| (v - shift[j]) * inverse[j]);
+}
+
+/// The entries of a sparse matrix row by row, in the frame's units.
+struct RowEntries {
+    starts: Vec<usize>,
+    columns: Vec<u32>,
+    values: Vec<f64>,
+}
+
+impl RowEntries {
+    fn new(x: SparseView<'_>, chosen: &[usize], frame: &Frame) -> Self {
+        let rows = x.rows();
+        let shifted = |k: usize| frame.columns[k].shift != 0.0;
+        let mut starts = vec![0usize; rows + 1];
+        for (k, &j) in chosen.iter().enumerate() {
+            if shifted(k) {
+                starts[1..].iter_mut().for_each(|s| *s += 1);
+            } else {
+                x.column(j).for_each(|(i, _)| starts[i + 1] += 1);
+            }
+        }
+        for i in 0..rows {
+            starts[i + 1] += starts[i];
+        }
+        let mut next = starts.clone();
+        let mut columns = vec![0u32; starts[rows]];
+        let mut values = vec![0.0; starts[rows]];
+        let mut put = |i: usize, k: usize, v: f64| {
+            columns[next[i]] = k as u32;
+            values[next[i]] = frame.columns[k].apply(v);
+            next[i] += 1;
+        };
+        let mut dense = vec![0.0; rows];
+        for (k, &j) in chosen.iter().enumerate() {
+            if shifted(k) {
+                dense.fill(0.0);
+                x.column(j).for_each(|(i, v)| dense[i] = v);
+                dense.iter().enumerate().for_each(|(i, &v)| put(i, k, v));
+            } else {
+                x.column(j).for_each(|(i, v)| put(i, k, v));
+            }
+        }
+        Self { starts, columns, values }
+    }
+
+    fn add(
+        &self,
+        part: &mut Sums,
+        rows: std::ops::Range<usize>,
+        target: &[f64],
+        weights: Option<&[f64]>,
+    ) {
+        let gram = part.gram.rows() > 0;
+        let roots: Vec<f64> =
+            (0..target.len()).map(|i| weights.map_or(1.0, |w| w[i].sqrt())).collect();
+        for (r, i) in rows.enumerate() {
+            let weight = weights.map_or(1.0, |w| w[r]);
+            let entries = self.starts[i]..self.starts[i + 1];
+            let (columns, values) = (&self.columns[entries.clone()], &self.values[entries]);
+            for (a, (&j, &v)) in columns.iter().zip(values).enumerate() {
+                let (j, wv) = (j as usize, weight * v);
+                part.columns[j] += wv;
+                part.cross[j] += wv * target[r];
+                if gram {
+                    // Columns rise within a row, so this is the lower triangle.
+                    let column = part.gram.column_mut(j);
+                    for (&k, &u) in columns[a..].iter().zip(&values[a..]) {
+                        column[k as usize] += wv * u;
+                    }
+                } else {
+                    part.squares[j] += wv * v;
+                }
+            }
+        }
+        let rooted: Vec<f64> = target.iter().zip(&roots).map(|(y, r)| y * r).collect();
+        part.add_target(&rooted, &roots);
+    }
+}
+
+/// Builds [`Moments`] from chunks of rows that come one after the other.
+///
+/// ```
+/// use fewer::data::{DenseView, MomentsBuilder};
+/// use fewer::method::SparseRegressor;
+///
+/// let mut builder = MomentsBuilder::new(["dose", "age"]);
+/// for chunk in 0..20 {
+///     let x: Vec<f64> = (0..200).map(|i| ((chunk * 200 + i) as f64 * 0.7).sin()).collect();
+///     let y: Vec<f64> = (0..100).map(|i| 3.0 * x[2 * i] + 1.0).collect();
+///     builder.push(DenseView::by_rows(&x, 100, 2)?, &y, None)?;
+/// }
+/// let model = SparseRegressor::new().fit_moments(builder.finish()?)?;
+/// assert_eq!(model.n_terms(), 1);
+/// # Ok::<(), fewer::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct MomentsBuilder {
+    names: Vec<String>,
+    frame: Option<Frame>,
+    rows: usize,
+    tree: DyadicSum,
+}
+
+impl MomentsBuilder {
+    /// Begins with no rows.
+    pub fn new<S: Into<String>>(names: impl IntoIterator<Item = S>) -> Self {
+        let names = names.into_iter().map(Into::into).collect();
+        Self { names, frame: None, rows: 0, tree: DyadicSum::default() }
+    }
+
+    /// Adds a chunk of rows. The first one fixes the units of the sums.
+    pub fn push(
+        &mut self,
+        features: DenseView<'_>,
+        target: &[f64],
+        weights: Option<&[f64]>,
+    ) -> Result<()> {
+        let data = super::Dataset::new(features, target)?.with_names(&self.names)?;
+        let data = match weights {
+            Some(w) => data.with_weights(w)?,
+            None => data,
+        };
+        data.check()?;
+        let columns = DenseColumns::Borrowed(features);
+        let chosen: Vec<usize> = (0..features.columns()).collect();
+        let frame = self.frame.get_or_insert_with(|| Frame::sample(&columns, &chosen, target));
+        let part =
+            sums(&columns, &chosen, target, weights, true, frame, &crate::engine::Silent)?.finish();
+        if !part.is_finite() {
+            return Err(Error::Unavailable {
+                what: "a sum over this chunk".into(),
+                hint: "its values are more than 1e150 times those of the first chunk; \
+                       rescale the column"
+                    .into(),
+            });
+        }
+        self.tree.push(part);
+        self.rows += features.rows();
+        Ok(())
+    }
+
+    /// The moments of all rows so far.
+    pub fn finish(self) -> Result<Moments> {
+        match (self.frame, self.tree.total()) {
+            (Some(frame), Some(sums)) => {
+                Ok(Moments { frame, names: self.names, rows: self.rows, sums })
+            }
+            _ => Err(Error::Empty {
+                what: "the data".into(),
+                expected: "at least 1 row is needed".into(),
+            }),
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! The design as engines see it: centred, scaled, weighted by rows.
+
+use super::Columns;
+use crate::engine::{Interrupted, Observer};
+use crate::linalg::{Matrix, Tile, add_outer};
+use rayon::prelude::*;
+
+/// Rows of a tile when a product runs over rows.
+const ROWS: usize = 1024;
+/// Columns of a tile.
+const COLUMNS: usize = 256;
+
+/// Columns (φ_j − centre_j) / scale_j with row weights, as an operator.
+pub struct Design<'a> {
+    columns: &'a dyn Columns,
+    weights: Option<&'a [f64]>,
+    centre: Vec<f64>,
+    scale: Vec<f64>,
+}
+
+impl<'a> Design<'a> {
+    /// Centres and scales the columns; scales are positive for every column that is used.
+    pub fn new(
+        columns: &'a dyn Columns,
+        weights: Option<&'a [f64]>,
+        centre: Vec<f64>,
+        scale: Vec<f64>,
+    ) -> Self {
+        Self { columns, weights, centre, scale }
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.columns.rows()
+    }
+
+    /// What holds the raw values.
+    pub fn raw(&self) -> &dyn Columns {
+        self.columns
+    }
+
+    /// What is subtracted from column `j`, and what it is then divided by.
+    pub fn units(&self, j: usize) -> (f64, f64) {
+        (self.centre[j], self.scale[j])
+    }
+
+    /// The row weights, if any.
+    pub fn weights(&self) -> Option<&[f64]> {
+        self.weights
+    }
+
+    fn fill(&self, rows: std::ops::Range<usize>, chosen: &[usize], tile: &mut Tile) {
+        self.columns.fill(rows, chosen, tile);
+        tile.update(|_, k, v| (v - self.centre[chosen[k]]) / self.scale[chosen[k]]);
+    }
+
+    /// Σ_j β_j φ_j over the chosen columns, for every row.
+    pub fn apply(&self, chosen: &[usize], beta: &[f64]) -> Vec<f64> {
+        let mut out = vec![0.0; self.rows()];
+        if let Some(x) = self.columns.as_sparse() {
+            for (&j, &b) in chosen.iter().zip(beta) {
+                let b = b / self.scale[j];
+                let offset = b * self.centre[j];
+                x.column(j).for_each(|(i, v)| out[i] += b * v);
+                if offset != 0.0 {
+                    out.iter_mut().for_each(|o| *o -= offset);
+                }
+            }
+            return out;
+        }
+        out.par_chunks_mut(ROWS).enumerate().for_each(|(c, out)| {
+            let mut tile = Tile::default();
+            let rows = c * ROWS..c * ROWS + out.len();
+            for (chosen, beta) in chosen.chunks(COLUMNS).zip(beta.chunks(COLUMNS)) {
+                self.fill(rows.clone(), chosen, &mut tile);
+                tile.add_product(beta, out);
+            }
+        });
+        out
+    }
+
+    /// Σ_i w_i φ_j(x_i) v_i for each of the chosen columns.
+    pub fn apply_transpose(&self, chosen: &[usize], v: &[f64]) -> Vec<f64> {
+        let weighted: Vec<f64> = match self.weights {
+            Some(w) => v.iter().zip(w).map(|(v, w)| v * w).collect(),
+            None => v.to_vec(),
+        };
+        if let Some(x) = self.columns.as_sparse() {
+            let total: f64 = weighted.iter().sum();
+            return chosen
+                .par_iter()
+                .map(|&j| {
+                    let dot: f64 = x.column(j).map(|(i, value)| value * weighted[i]).sum();
+                    (dot - self.centre[j] * total) / self.scale[j]
+                })
+                .collect();
+        }
+        let parts: Vec<Vec<f64>> = weighted
+            .par_chunks(ROWS)
+            .enumerate()
+            .map(|(c, v)| {
+                let mut part = vec![0.0; chosen.len()];
+                let mut tile = Tile::default();
+                let rows = c * ROWS..c * ROWS + v.len();
+                for (chosen, part) in chosen.chunks(COLUMNS).zip(part.chunks_mut(COLUMNS)) {
+                    self.fill(rows.clone(), chosen, &mut tile);
+                    tile.add_transpose_product(v, part);
+                }
+                part
+            })
+            .collect();
+        let mut total = vec![0.0; chosen.len()];
+        for part in parts {
+            total.iter_mut().zip(part).for_each(|(t, p)| *t += p);
+        }
+        total
+    }
+
+    /// Whether columns `a` and `b` are equal, or opposite, to rounding.
+    pub fn are_same(&self, a: usize, b: usize) -> bool {
+        let mut tile = Tile::default();
+        self.fill(0..self.rows(), &[a, b], &mut tile);
+        let counts = |i: usize| self.weights.is_none_or(|w| w[i] > 0.0);
+        [1.0, -1.0].iter().any(|sign| {
+            (0..self.rows()).all(|i| {
+                let (x, y) = (tile.get(i, 0), sign * tile.get(i, 1));
+                !counts(i) || (x - y).abs() <= 1e-12 * (1.0 + x.abs())
+            })
+        })
+    }
+
+    /// A·Aᵀ for A = √w φ_j u_j: the lower triangle of an n×n matrix.
+    pub fn outer(
+        &self,
+        chosen: &[usize],
+        u: &[f64],
+        observer: &dyn Observer,
+    ) -> Result<Matrix, Interrupted> {
+        let n = self.rows();
+        let mut out = Matrix::zeros(n, n);
+        let mut tile = Tile::default();
+        for (chosen, u) in chosen.chunks(COLUMNS).zip(u.chunks(COLUMNS)) {
+            observer.check()?;
+            self.fill(0..n, chosen, &mut tile);
+            tile.update(|i, k, v| v * u[k] * self.weights.map_or(1.0, |w| w[i].sqrt()));
+            add_outer(&mut out, &tile);
+        }
+        Ok(out)
+    }
+}

@@ -1,0 +1,237 @@
+//! The ridge problem inside every step of the reweighted engine, in the cheaper of two forms.
+
+use super::{Interrupted, Observer};
+use crate::data::{Moments, Units};
+use crate::design::Design;
+use crate::error::{Error, Result};
+use crate::linalg::{Cholesky, Matrix, dot};
+
+/// Least squares on a design, through its rows or through XᵀX.
+pub(crate) struct LeastSquares<'a> {
+    /// The rows; absent when only moments are known.
+    design: Option<&'a Design<'a>>,
+    /// XᵀX of some columns, once it is affordable.
+    gram: Option<Gram>,
+    memory_limit: usize,
+    observer: &'a dyn Observer,
+}
+
+struct Gram {
+    matrix: Matrix,
+    /// Position in `matrix` of each column of the design, or `ABSENT`.
+    position: Vec<usize>,
+}
+
+const ABSENT: usize = usize::MAX;
+
+/// What the ridge problem is solved for: Xᵀt, or t itself where rows are used.
+#[derive(Clone, Copy)]
+pub(crate) struct Right<'a> {
+    /// (k,) Σ w x t for the active columns.
+    pub products: &'a [f64],
+    /// (n,) t; empty when only moments are known.
+    pub target: &'a [f64],
+}
+
+impl From<Interrupted> for Error {
+    fn from(_: Interrupted) -> Self {
+        Error::Interrupted
+    }
+}
+
+impl<'a> LeastSquares<'a> {
+    /// Least squares on rows; XᵀX is made as soon as there are no more columns than rows.
+    pub fn from_rows(
+        design: &'a Design<'a>,
+        memory_limit: usize,
+        observer: &'a dyn Observer,
+    ) -> Self {
+        Self { design: Some(design), gram: None, memory_limit, observer }
+    }
+
+    /// Takes an XᵀX of all columns.
+    pub fn with_gram(mut self, matrix: Matrix) -> Self {
+        let position = (0..matrix.rows()).collect();
+        self.gram = Some(Gram { matrix, position });
+        self
+    }
+
+    /// Least squares from moments alone.
+    pub fn from_gram(matrix: Matrix, memory_limit: usize, observer: &'a dyn Observer) -> Self {
+        Self { design: None, gram: None, memory_limit, observer }.with_gram(matrix)
+    }
+
+    pub fn design(&self) -> Option<&'a Design<'a>> {
+        self.design
+    }
+
+    pub fn observer(&self) -> &'a dyn Observer {
+        self.observer
+    }
+
+    pub fn has_gram_for(&self, active: &[usize]) -> bool {
+        self.gram.as_ref().is_some_and(|g| active.iter().all(|&j| g.position[j] != ABSENT))
+    }
+
+    /// Makes XᵀX of the active columns where that is the cheaper form.
+    pub fn prepare(&mut self, active: &[usize]) -> Result<()> {
+        let Some(design) = self.design else { return Ok(()) };
+        if self.has_gram_for(active) || active.len() > design.rows() {
+            return Ok(());
+        }
+        self.check_memory(active.len())?;
+        let zeros = vec![0.0; design.rows()];
+        let moments =
+            Moments::of(design.raw(), active, &zeros, design.weights(), true, self.observer)?;
+        let (mean, deviation) = active.iter().map(|&j| design.units(j)).unzip();
+        let units = Units { mean, deviation, target_mean: 0.0, target_deviation: 1.0 };
+        let matrix = moments.in_units(&units).gram;
+        let mut position = vec![ABSENT; design.raw().columns()];
+        active.iter().enumerate().for_each(|(k, &j)| position[j] = k);
+        self.gram = Some(Gram { matrix, position });
+        Ok(())
+    }
+
+    fn check_memory(&self, order: usize) -> Result<()> {
+        // The matrix, its copy that is factorised, and one more while it is built.
+        let needed = order.saturating_mul(order).saturating_mul(24);
+        if needed > self.memory_limit {
+            return Err(Error::Memory {
+                what: format!("a system of {order} equations"),
+                needed: gigabytes(needed),
+                limit: gigabytes(self.memory_limit),
+                hint: "raise memory_limit, or give fewer columns".into(),
+            });
+        }
+        Ok(())
+    }
+
+    /// XᵀX of the active columns, or nothing in the form by rows.
+    pub fn gram_of(&self, active: &[usize]) -> Option<Matrix> {
+        if !self.has_gram_for(active) {
+            return None;
+        }
+        let gram = self.gram.as_ref()?;
+        let k = active.len();
+        let mut out = Matrix::zeros(k, k);
+        for (b, &j) in active.iter().enumerate() {
+            let source = gram.matrix.column(gram.position[j]);
+            for (o, &i) in out.column_mut(b).iter_mut().zip(active) {
+                *o = source[gram.position[i]];
+            }
+        }
+        Some(out)
+    }
+
+    /// XᵀXβ at `wanted` for weights on the active columns, from XᵀX.
+    pub fn gram_product(
+        &self,
+        wanted: &[usize],
+        active: &[usize],
+        beta: &[f64],
+    ) -> Option<Vec<f64>> {
+        if !self.has_gram_for(active) || !self.has_gram_for(wanted) {
+            return None;
+        }
+        let gram = self.gram.as_ref()?;
+        let mut out = vec![0.0; wanted.len()];
+        for (&j, &b) in active.iter().zip(beta) {
+            let column = gram.matrix.column(gram.position[j]);
+            for (o, &i) in out.iter_mut().zip(wanted) {
+                *o += b * column[gram.position[i]];
+            }
+        }
+        Some(out)
+    }
+
+    /// Minimises Σ w (t − Xβ)² + c Σ (β_j/u_j)².
+    ///
+    /// Figueiredo 2003, eq. 14 and its dual: β = U(cI + UXᵀXU)⁻¹UXᵀt with k×k algebra, or
+    /// U²Xᵀ(cI + XU²Xᵀ)⁻¹t with n×n algebra when there are more columns than rows.
+    /// `None`: the system is singular to working precision.
+    pub fn ridge(
+        &mut self,
+        active: &[usize],
+        u: &[f64],
+        c: f64,
+        right: Right<'_>,
+    ) -> Result<Option<Ridge>> {
+        self.prepare(active)?;
+        let k = active.len();
+        if let Some(mut matrix) = self.gram_of(active) {
+            for b in 0..k {
+                let column = matrix.column_mut(b);
+                for a in 0..k {
+                    column[a] *= u[a] * u[b];
+                }
+                column[b] += c;
+            }
+            let Ok(factor) = Cholesky::new(matrix, self.observer)? else { return Ok(None) };
+            let mut beta: Vec<f64> = right.products.iter().zip(u).map(|(b, u)| b * u).collect();
+            factor.solve(&mut beta);
+            beta.iter_mut().zip(u).for_each(|(b, u)| *b *= u);
+            return Ok(Some(Ridge { beta, factor, by_rows: false }));
+        }
+        let design = self.design.expect("moments always come with XᵀX of every column");
+        let n = design.rows();
+        self.check_memory(n)?;
+        let mut matrix = design.outer(active, u, self.observer)?;
+        for i in 0..n {
+            matrix[(i, i)] += c;
+        }
+        let Ok(factor) = Cholesky::new(matrix, self.observer)? else { return Ok(None) };
+        let root = |i: usize| design.weights().map_or(1.0, |w: &[f64]| w[i].sqrt());
+        let mut dual: Vec<f64> = (0..n).map(|i| root(i) * right.target[i]).collect();
+        factor.solve(&mut dual);
+        // `apply_transpose` multiplies by w, and √w is wanted.
+        for (i, d) in dual.iter_mut().enumerate() {
+            let r = root(i);
+            *d = if r > 0.0 { *d / r } else { 0.0 };
+        }
+        let mut beta = design.apply_transpose(active, &dual);
+        beta.iter_mut().zip(u).for_each(|(b, u)| *b *= u * u);
+        Ok(Some(Ridge { beta, factor, by_rows: true }))
+    }
+
+    /// The ridge problem with one penalty on all columns, at the strength of highest evidence.
+    ///
+    /// For more columns than rows the usual tiny ridge interpolates; this start does not. The
+    /// evidence of y ~ N(0, τ(XXᵀ + rI)), with τ at its best, is compared on a grid of r.
+    /// Returns the weights and the noise variance rτ.
+    pub fn ridge_of_highest_evidence(
+        &mut self,
+        active: &[usize],
+        rows: f64,
+        square: f64,
+        right: Right<'_>,
+    ) -> Result<Option<(Vec<f64>, f64)>> {
+        let ones = vec![1.0; active.len()];
+        let mut best: Option<(f64, Vec<f64>, f64)> = None;
+        for exponent in -12..=4 {
+            // Columns have mean square 1, so the diagonal of XXᵀ is about k.
+            let r = active.len() as f64 * 10f64.powf(f64::from(exponent) / 2.0);
+            let Some(ridge) = self.ridge(active, &ones, r, right)? else { continue };
+            // yᵀ(XXᵀ + rI)⁻¹y = (yᵀy − yᵀXβ) / r
+            let quadratic =
+                ((square - dot(right.products, &ridge.beta)) / r).max(f64::MIN_POSITIVE);
+            let log_determinant = ridge.factor.log_determinant()
+                + if ridge.by_rows { 0.0 } else { (rows - active.len() as f64) * r.ln() };
+            let evidence = -0.5 * (log_determinant + rows * (quadratic / rows).ln());
+            if best.as_ref().is_none_or(|(highest, ..)| evidence > *highest) {
+                best = Some((evidence, ridge.beta, r * quadratic / rows));
+            }
+        }
+        Ok(best.map(|(_, beta, noise)| (beta, noise)))
+    }
+}
+
+/// The solution of a ridge problem with the factor that gave it.
+pub(crate) struct Ridge {
+    pub beta: Vec<f64>,
+    factor: Cholesky,
+    by_rows: bool,
+}
+
+fn gigabytes(bytes: usize) -> String {
+    format!("{:.1} GB", bytes as f64 / 1e9)
+}

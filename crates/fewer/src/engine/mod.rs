@@ -1,0 +1,12 @@
+//! The loops that fit a problem: each serves every pair of likelihood and prior it can.
+
+mod least_squares;
+mod observer;
+pub(crate) mod reweighted;
+mod termination;
+
+pub(crate) use least_squares::{LeastSquares, Right};
+
+pub use observer::{Interrupted, Observer, Progress, Silent};
+pub use reweighted::Step;
+pub use termination::Termination;

@@ -1,0 +1,36 @@
+//! How a fit ended.
+
+use serde::{Deserialize, Serialize};
+
+/// How a fit ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Termination {
+    /// The certificate is within the tolerance.
+    Converged,
+    /// `max_iter` was reached first.
+    IterationLimit,
+    /// `max_time` was reached first.
+    TimeLimit,
+    /// There was nothing to iterate on: no varying column, or a constant target.
+    Degenerate,
+}
+
+impl Termination {
+    /// Whether the fit ended as it should.
+    pub fn is_converged(self) -> bool {
+        matches!(self, Termination::Converged | Termination::Degenerate)
+    }
+}
+
+impl std::fmt::Display for Termination {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Termination::Converged => "converged",
+            Termination::IterationLimit => "iteration_limit",
+            Termination::TimeLimit => "time_limit",
+            Termination::Degenerate => "degenerate",
+        })
+    }
+}

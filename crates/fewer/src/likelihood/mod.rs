@@ -1,0 +1,56 @@
+//! How targets scatter about the model: values, gradients and bounds.
+
+mod gaussian;
+
+pub(crate) use gaussian::{Gaussian, Noise};
+
+use crate::engine::LeastSquares;
+use crate::error::Result;
+use crate::linalg::Matrix;
+
+/// A likelihood that a quadratic of constant curvature bounds from above (as −log p):
+/// −log p(y | η) ≤ const + (precision/2) Σ w (t − η)², touching at the current η.
+///
+/// For Gaussian noise t is y itself; for a probit it is E[z | y, η].
+pub(crate) trait QuadraticBound {
+    /// Moves to new weights on the active columns: everything below is then at these.
+    fn update(&mut self, data: &mut LeastSquares<'_>, active: &[usize], beta: &[f64])
+    -> Result<()>;
+
+    /// −log p at the current weights.
+    fn value(&self) -> f64;
+
+    /// Curvature of the bound.
+    fn precision(&self) -> f64;
+
+    /// (k,) Σ w x (t − η) for the active columns.
+    fn residual_products(&self) -> &[f64];
+
+    /// (k,) Σ w x t for the active columns.
+    fn target_products(&self) -> &[f64];
+
+    /// (n,) t, where there are rows.
+    fn target(&self) -> &[f64];
+
+    /// Σ w x (t − η) for any columns.
+    fn residual_products_of(
+        &self,
+        data: &LeastSquares<'_>,
+        wanted: &[usize],
+        active: &[usize],
+        beta: &[f64],
+    ) -> Vec<f64>;
+
+    /// Second derivatives of −log p in the active weights, or nothing where they cost too much.
+    fn hessian(&self, data: &LeastSquares<'_>, active: &[usize]) -> Option<Matrix>;
+
+    /// Lets the noise variance follow the residuals, or holds it; true if it was just released.
+    fn hold_noise(&mut self, hold: bool) -> bool;
+
+    /// The noise variance, where there is one.
+    fn noise_variance(&self) -> Option<f64>;
+
+    /// Σ w (t − η)², where the likelihood is Gaussian with known noise: then −log p is convex and
+    /// this gives its dual.
+    fn known_noise_residual(&self) -> Option<f64>;
+}

@@ -1,0 +1,187 @@
+//! Cholesky factorisation by panels: it can be interrupted, and threads share its tiles.
+
+use super::{Matrix, clear_vector_registers};
+use crate::engine::{Interrupted, Observer};
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::cholesky::llt::factor::{
+    LltRegularization, cholesky_in_place, cholesky_in_place_scratch,
+};
+use faer::linalg::matmul::triangular::{BlockStructure, matmul};
+use faer::linalg::triangular_solve::{
+    solve_lower_triangular_in_place, solve_upper_triangular_in_place,
+};
+use faer::{Accum, MatMut, MatRef, Par};
+use rayon::prelude::*;
+
+/// Rows of a tile, and columns of a panel.
+const PANEL: usize = 256;
+
+/// The matrix has no Cholesky factor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NotPositiveDefinite;
+
+/// The lower factor L of a positive-definite matrix M = L·Lᵀ.
+#[derive(Debug, Clone, Default)]
+pub struct Cholesky {
+    factor: Matrix,
+}
+
+impl Cholesky {
+    /// Factorises the lower triangle of `matrix` and takes its place.
+    ///
+    /// Between panels the observer is asked whether to go on.
+    pub fn new(
+        matrix: Matrix,
+        observer: &dyn Observer,
+    ) -> Result<Result<Self, NotPositiveDefinite>, Interrupted> {
+        let n = matrix.rows();
+        let mut factor = matrix;
+        if n <= PANEL {
+            let whole = MatMut::from_column_major_slice_mut(factor.as_mut_slice(), n, n);
+            return Ok(factorise_block(whole).map(|()| Self { factor }));
+        }
+        for start in (0..n).step_by(PANEL) {
+            observer.check()?;
+            let width = PANEL.min(n - start);
+            let whole = MatMut::from_column_major_slice_mut(factor.as_mut_slice(), n, n);
+            let trailing = whole.get_mut(start.., start..);
+            let (mut diagonal, _, mut below, rest) = trailing.split_at_mut(width, width);
+            if factorise_block(diagonal.as_mut()).is_err() {
+                return Ok(Err(NotPositiveDefinite));
+            }
+            let diagonal = diagonal.as_ref();
+            column_panels(below.as_mut().transpose_mut()).into_par_iter().for_each(|panel| {
+                solve_lower_triangular_in_place(diagonal, panel, Par::Seq);
+                clear_vector_registers();
+            });
+            update_trailing(rest, below.as_ref());
+        }
+        Ok(Ok(Self { factor }))
+    }
+
+    /// Order of the matrix.
+    pub fn order(&self) -> usize {
+        self.factor.rows()
+    }
+
+    /// Solves M·x = `right` in place.
+    pub fn solve(&self, right: &mut [f64]) {
+        let n = self.order();
+        let l = MatRef::from_column_major_slice(self.factor.as_slice(), n, n);
+        let mut x = MatMut::from_column_major_slice_mut(right, n, 1);
+        solve_lower_triangular_in_place(l, x.as_mut(), Par::Seq);
+        solve_upper_triangular_in_place(l.transpose(), x, Par::Seq);
+        clear_vector_registers();
+    }
+
+    /// log |M|.
+    pub fn log_determinant(&self) -> f64 {
+        (0..self.order()).map(|i| 2.0 * self.factor[(i, i)].ln()).sum()
+    }
+
+    /// Gives the storage back.
+    pub fn into_matrix(self) -> Matrix {
+        self.factor
+    }
+}
+
+fn column_panels(mut matrix: MatMut<'_, f64>) -> Vec<MatMut<'_, f64>> {
+    let mut panels = Vec::new();
+    while matrix.ncols() > PANEL {
+        let (panel, rest) = matrix.split_at_col_mut(PANEL);
+        panels.push(panel);
+        matrix = rest;
+    }
+    panels.push(matrix);
+    panels
+}
+
+fn factorise_block(block: MatMut<'_, f64>) -> Result<(), NotPositiveDefinite> {
+    let n = block.nrows();
+    if n == 0 {
+        return Ok(());
+    }
+    let mut memory =
+        MemBuffer::new(cholesky_in_place_scratch::<f64>(n, Par::Seq, Default::default()));
+    let outcome = cholesky_in_place(
+        block,
+        LltRegularization::default(),
+        Par::Seq,
+        MemStack::new(&mut memory),
+        Default::default(),
+    );
+    clear_vector_registers();
+    outcome.map(|_| ()).map_err(|_| NotPositiveDefinite)
+}
+
+/// Subtracts below·belowᵀ from the lower triangle of what remains, panel by panel.
+fn update_trailing(rest: MatMut<'_, f64>, below: MatRef<'_, f64>) {
+    column_panels(rest).into_par_iter().enumerate().for_each(|(k, panel)| {
+        let start = k * PANEL;
+        let width = panel.ncols();
+        let (_, target) = panel.split_at_row_mut(start);
+        let (diagonal, lower) = target.split_at_row_mut(width);
+        let right = below.subrows(start, width).transpose();
+        matmul(
+            diagonal,
+            BlockStructure::TriangularLower,
+            Accum::Add,
+            below.subrows(start, width),
+            BlockStructure::Rectangular,
+            right,
+            BlockStructure::Rectangular,
+            -1.0,
+            Par::Seq,
+        );
+        let rows = below.nrows() - start - width;
+        faer::linalg::matmul::matmul(
+            lower,
+            Accum::Add,
+            below.subrows(start + width, rows),
+            right,
+            -1.0,
+            Par::Seq,
+        );
+        clear_vector_registers();
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Silent;
+
+    fn positive_definite(n: usize) -> Matrix {
+        let mut m = Matrix::zeros(n, n);
+        for j in 0..n {
+            for i in 0..n {
+                m[(i, j)] = (-((i as f64 - j as f64) / 7.0).abs()).exp();
+            }
+            m[(j, j)] += 0.5;
+        }
+        m
+    }
+
+    #[test]
+    fn panels_solve_the_system() {
+        for n in [1, 3, PANEL, PANEL + 1, 2 * PANEL + 17] {
+            let m = positive_definite(n);
+            let expected: Vec<f64> = (0..n).map(|i| (i as f64 * 0.37).sin()).collect();
+            let mut x = vec![0.0; n];
+            for j in 0..n {
+                super::super::axpy(expected[j], m.column(j), &mut x);
+            }
+            let factor = Cholesky::new(m, &Silent).unwrap().unwrap();
+            factor.solve(&mut x);
+            let worst = x.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(worst < 1e-12, "n = {n}: {worst}");
+        }
+    }
+
+    #[test]
+    fn indefinite_matrices_are_told() {
+        let mut m = positive_definite(300);
+        m[(280, 280)] = -1.0;
+        assert_eq!(Cholesky::new(m, &Silent).unwrap().err(), Some(NotPositiveDefinite));
+    }
+}

@@ -1,0 +1,26 @@
+//! Dense algebra in `f64`. The only module that names faer.
+//!
+//! Every product runs in one thread and in an order that depends on sizes alone; threads share
+//! work by tiles of fixed size, so results have the same bits for any number of threads.
+
+mod cholesky;
+mod matrix;
+mod products;
+
+pub use cholesky::{Cholesky, NotPositiveDefinite};
+pub use matrix::{Layout, Matrix, Tile};
+pub use products::{add_gram, add_outer, axpy, dot, symmetrise};
+
+/// Clears the upper halves of the vector registers.
+///
+/// faer's product kernels leave them dirty, after which scalar code on the same thread runs many
+/// times slower; call it after every such kernel.
+fn clear_vector_registers() {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx") {
+        #[allow(unsafe_code)] // the instruction needs AVX, which the line above has checked
+        unsafe {
+            std::arch::x86_64::_mm256_zeroupper()
+        };
+    }
+}

@@ -1,0 +1,119 @@
+//! Products of vectors, tiles and matrices.
+
+use super::{Layout, Matrix, Tile, clear_vector_registers};
+use faer::linalg::matmul::triangular::{BlockStructure, matmul};
+use faer::{Accum, MatMut, MatRef, Par};
+
+/// a·b, summed in eight lanes in an order fixed by the length.
+pub fn dot(a: &[f64], b: &[f64]) -> f64 {
+    let mut lanes = [0.0f64; 8];
+    let (a_blocks, a_rest) = a.as_chunks::<8>();
+    let (b_blocks, b_rest) = b.as_chunks::<8>();
+    for (x, y) in a_blocks.iter().zip(b_blocks) {
+        for l in 0..8 {
+            lanes[l] += x[l] * y[l];
+        }
+    }
+    let rest: f64 = a_rest.iter().zip(b_rest).map(|(x, y)| x * y).sum();
+    let half: [f64; 4] = std::array::from_fn(|l| lanes[l] + lanes[l + 4]);
+    (half[0] + half[2]) + (half[1] + half[3]) + rest
+}
+
+/// y += s·x.
+pub fn axpy(s: f64, x: &[f64], y: &mut [f64]) {
+    for (y, x) in y.iter_mut().zip(x) {
+        *y += s * x;
+    }
+}
+
+fn tile_ref(tile: &Tile) -> MatRef<'_, f64> {
+    match tile.layout() {
+        Layout::Rows => MatRef::from_row_major_slice(tile.values(), tile.rows(), tile.columns()),
+        Layout::Columns => {
+            MatRef::from_column_major_slice(tile.values(), tile.rows(), tile.columns())
+        }
+    }
+}
+
+fn add_lower(out: &mut Matrix, left: MatRef<'_, f64>, right: MatRef<'_, f64>) {
+    let (rows, columns) = (out.rows(), out.columns());
+    matmul(
+        MatMut::from_column_major_slice_mut(out.as_mut_slice(), rows, columns),
+        BlockStructure::TriangularLower,
+        Accum::Add,
+        left,
+        BlockStructure::Rectangular,
+        right,
+        BlockStructure::Rectangular,
+        1.0,
+        Par::Seq,
+    );
+    clear_vector_registers();
+}
+
+/// Adds tileᵀ·tile to the lower triangle of `out`.
+pub fn add_gram(out: &mut Matrix, tile: &Tile) {
+    let t = tile_ref(tile);
+    add_lower(out, t.transpose(), t);
+}
+
+/// Adds tile·tileᵀ to the lower triangle of `out`.
+pub fn add_outer(out: &mut Matrix, tile: &Tile) {
+    let t = tile_ref(tile);
+    add_lower(out, t, t.transpose());
+}
+
+/// Copies the lower triangle onto the upper one.
+pub fn symmetrise(matrix: &mut Matrix) {
+    const BLOCK: usize = 64;
+    let n = matrix.rows();
+    for j0 in (0..n).step_by(BLOCK) {
+        for i0 in (j0..n).step_by(BLOCK) {
+            for j in j0..(j0 + BLOCK).min(n) {
+                for i in i0.max(j + 1)..(i0 + BLOCK).min(n) {
+                    matrix[(j, i)] = matrix[(i, j)];
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gram_and_outer_agree_with_sums_in_both_layouts() {
+        for layout in [Layout::Rows, Layout::Columns] {
+            let mut tile = Tile::default();
+            tile.reset(5, 3, layout);
+            tile.update(|i, j, _| (i as f64 + 1.0) * (j as f64 - 0.7));
+            let (mut gram, mut outer) = (Matrix::zeros(3, 3), Matrix::zeros(5, 5));
+            add_gram(&mut gram, &tile);
+            add_outer(&mut outer, &tile);
+            symmetrise(&mut gram);
+            symmetrise(&mut outer);
+            for a in 0..3 {
+                for b in 0..3 {
+                    let sum: f64 = (0..5).map(|i| tile.get(i, a) * tile.get(i, b)).sum();
+                    assert!((gram[(a, b)] - sum).abs() < 1e-12);
+                }
+            }
+            for a in 0..5 {
+                for b in 0..5 {
+                    let sum: f64 = (0..3).map(|j| tile.get(a, j) * tile.get(b, j)).sum();
+                    assert!((outer[(a, b)] - sum).abs() < 1e-12);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn dot_handles_every_length() {
+        for n in 0..20 {
+            let a: Vec<f64> = (0..n).map(|i| i as f64).collect();
+            let expected: f64 = a.iter().map(|x| x * x).sum();
+            assert_eq!(dot(&a, &a), expected);
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! The methods of the papers: each a small file that names a likelihood, a prior, a basis and an
+//! engine.
+
+mod settings;
+mod sparse_regressor;
+mod training;
+
+pub use settings::{Intercept, PriorKind, Variant};
+pub use sparse_regressor::SparseRegressor;
+
+use crate::basis::BlockFunction;
+use crate::data::Dataset;
+use crate::engine::Observer;
+use crate::error::{Error, Result};
+use crate::model::Model;
+use std::sync::Arc;
+
+/// The methods by name: in Python and model files, and on the command line.
+pub const METHODS: &[(&str, &str)] = &[("SparseRegressor", "sparse")];
+
+/// Fits a method chosen by name, with settings as a JSON object: what front ends call.
+///
+/// ```
+/// use fewer::data::{Dataset, DenseView};
+/// use fewer::engine::Silent;
+/// let x = [0.0, 1.0, 2.0, 3.0, 4.0, 6.0];
+/// let y = [1.0, 3.0, 5.0, 7.0, 9.0, 13.0];
+/// let data = Dataset::new(DenseView::by_rows(&x, 6, 1)?, &y)?;
+/// let model = fewer::method::fit("sparse", r#"{"max_terms": 1}"#, None, &data, &Silent)?;
+/// assert_eq!(model.formula(), "1 + 2 x1");
+/// # Ok::<(), fewer::Error>(())
+/// ```
+pub fn fit(
+    method: &str,
+    settings: &str,
+    functions: Option<Arc<dyn BlockFunction>>,
+    data: &Dataset<'_>,
+    observer: &dyn Observer,
+) -> Result<Model> {
+    match method {
+        "SparseRegressor" | "sparse" => SparseRegressor::from_json(settings)?
+            .with_functions(functions)
+            .fit_observed(data, observer),
+        _ => {
+            let known: Vec<&str> = METHODS.iter().map(|m| m.1).collect();
+            Err(Error::setting("method", method, format!("known methods: {}", known.join(", "))))
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! From a data set and a basis to the columns that an engine weighs: what every Gaussian method
+//! does first.
+
+use crate::basis::{Basis, FixedBasis};
+use crate::data::{Moments, Standardised, Units};
+use crate::design::{Columns, Design};
+use crate::engine::Observer;
+use crate::error::{Error, Result};
+use crate::linalg::{Matrix, Tile};
+use crate::method::Intercept;
+use crate::model::DroppedColumn;
+use std::ops::Range;
+
+/// Columns with a column of ones after the last: the papers' bias.
+pub(crate) struct WithOnes<'a>(pub Box<dyn Columns + 'a>);
+
+impl Columns for WithOnes<'_> {
+    fn rows(&self) -> usize {
+        self.0.rows()
+    }
+
+    fn columns(&self) -> usize {
+        self.0.columns() + 1
+    }
+
+    fn fill(&self, rows: Range<usize>, columns: &[usize], tile: &mut Tile) {
+        let ones = self.0.columns();
+        let inner: Vec<usize> = columns.iter().copied().filter(|&j| j != ones).collect();
+        if inner.len() == columns.len() {
+            return self.0.fill(rows, columns, tile);
+        }
+        let mut source = Tile::default();
+        self.0.fill(rows.clone(), &inner, &mut source);
+        let mut position = 0;
+        let positions: Vec<Option<usize>> = columns
+            .iter()
+            .map(|&j| {
+                (j != ones).then(|| {
+                    position += 1;
+                    position - 1
+                })
+            })
+            .collect();
+        tile.reset(rows.len(), columns.len(), source.layout());
+        tile.update(|i, k, _| positions[k].map_or(1.0, |p| source.get(i, p)));
+    }
+}
+
+/// The columns of a fit in well-scaled units, with those that cannot help set aside.
+pub(crate) struct Training {
+    pub units: Units,
+    /// (p,) Σ w x y, and (p, p) Σ w x xᵀ where there are no more columns than rows.
+    pub moments: Standardised,
+    /// Columns that take part, rising.
+    pub usable: Vec<usize>,
+    pub dropped: Vec<DroppedColumn>,
+}
+
+impl Training {
+    /// Chooses the units and sets constant columns aside.
+    pub fn new(
+        moments: Moments,
+        intercept: Intercept,
+        standardize: bool,
+        name: &dyn Fn(usize) -> String,
+    ) -> Result<Self> {
+        let ones = (intercept == Intercept::Penalised).then(|| moments.columns() - 1);
+        let centre_columns = match intercept {
+            Intercept::Free => true,
+            Intercept::None => false,
+            Intercept::Penalised => standardize,
+        };
+        // A constant column says what the intercept says.
+        let constants = moments.units(intercept != Intercept::None, false).deviation;
+        let mut units = moments.units(centre_columns, intercept == Intercept::Free);
+        if let Some(ones) = ones {
+            (units.mean[ones], units.deviation[ones]) = (0.0, 1.0);
+        }
+        let finite = |v: &f64| v.is_finite();
+        if let Some(j) = units.deviation.iter().position(|d| !finite(d)) {
+            return Err(Error::Unavailable {
+                what: format!("the variance of '{}'", name(j)),
+                hint: "its values are too large for floating point; rescale the column".into(),
+            });
+        }
+        if !finite(&units.target_deviation) {
+            return Err(Error::Unavailable {
+                what: "the variance of the target".into(),
+                hint: "its values are too large for floating point; rescale it".into(),
+            });
+        }
+        let moments = moments.in_units(&units);
+        let mut training = Self { units, moments, usable: Vec::new(), dropped: Vec::new() };
+        for j in 0..constants.len() {
+            if Some(j) == ones || constants[j] > 0.0 && training.units.deviation[j] > 0.0 {
+                training.usable.push(j);
+            } else {
+                training.drop_column(name(j), "constant".into());
+            }
+        }
+        Ok(training)
+    }
+
+    fn drop_column(&mut self, name: String, reason: String) {
+        self.dropped.push(DroppedColumn { name, reason });
+    }
+
+    /// Sets columns aside that are equal, or opposite, to an earlier one.
+    pub fn drop_duplicates(&mut self, design: Option<&Design<'_>>, name: &dyn Fn(usize) -> String) {
+        let pairs = if self.moments.gram.rows() > 0 {
+            duplicates_by_gram(&self.moments.gram, self.moments.weight, &self.usable)
+        } else {
+            design.map_or(Vec::new(), |d| duplicates_by_projection(d, &self.usable))
+        };
+        for &(copy, original) in &pairs {
+            self.drop_column(name(copy), format!("a copy of '{}'", name(original)));
+        }
+        self.usable.retain(|j| pairs.binary_search_by_key(j, |p| p.0).is_err());
+    }
+}
+
+/// Two columns of unit variance whose correlation is ±1 to this are one.
+const SAME: f64 = 1e-13;
+
+fn duplicates_by_gram(gram: &Matrix, weight: f64, usable: &[usize]) -> Vec<(usize, usize)> {
+    let mut pairs: Vec<(usize, usize)> = Vec::new();
+    for (k, &j) in usable.iter().enumerate() {
+        let column = gram.column(j);
+        let original = usable[..k]
+            .iter()
+            .find(|&&i| column[i].abs() >= (1.0 - SAME) * (gram[(i, i)] * gram[(j, j)]).sqrt());
+        debug_assert!(weight > 0.0);
+        if let Some(&i) = original {
+            pairs.push((j, i));
+        }
+    }
+    pairs
+}
+
+/// Equal columns have equal products with any vector: one pass finds the candidates.
+fn duplicates_by_projection(design: &Design<'_>, usable: &[usize]) -> Vec<(usize, usize)> {
+    let mut state = 0x9e37_79b9_7f4a_7c15u64;
+    let vector: Vec<f64> = (0..design.rows())
+        .map(|_| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 11) as f64 / (1u64 << 53) as f64 - 0.5
+        })
+        .collect();
+    let products = design.apply_transpose(usable, &vector);
+    let mut order: Vec<usize> = (0..usable.len()).collect();
+    order.sort_by(|&a, &b| products[a].abs().total_cmp(&products[b].abs()).then(a.cmp(&b)));
+    let mut pairs: Vec<(usize, usize)> = Vec::new();
+    let mut start = 0;
+    while start < order.len() {
+        let size = products[order[start]].abs();
+        let end =
+            start + order[start..].partition_point(|&k| products[k].abs() <= size * (1.0 + 1e-9));
+        let mut group: Vec<usize> = order[start..end].iter().map(|&k| usable[k]).collect();
+        group.sort_unstable();
+        for k in 1..group.len() {
+            let original = group[..k]
+                .iter()
+                .find(|&&i| pairs.iter().all(|p| p.0 != i) && design.are_same(i, group[k]));
+            if let Some(&i) = original {
+                pairs.push((group[k], i));
+            }
+        }
+        start = end;
+    }
+    pairs.sort_unstable();
+    pairs
+}
+
+/// Resolves the basis and shows its columns, with the ones where the intercept is penalised.
+pub(crate) fn columns_of<'a>(
+    fixed: &'a FixedBasis,
+    features: crate::data::Features<'a>,
+    intercept: Intercept,
+) -> Result<Box<dyn Columns + 'a>> {
+    let columns = fixed.columns(features)?;
+    Ok(if intercept == Intercept::Penalised { Box::new(WithOnes(columns)) } else { columns })
+}
+
+/// Resolves a basis that must have at least one function.
+pub(crate) fn resolve(basis: &Basis, columns: usize) -> Result<FixedBasis> {
+    let fixed = basis.resolve(columns)?;
+    if fixed.is_empty() {
+        return Err(Error::Empty {
+            what: "the basis".into(),
+            expected: "at least one function is needed".into(),
+        });
+    }
+    Ok(fixed)
+}
+
+/// Runs on `n_jobs` threads, or on all of them.
+pub(crate) fn on_threads<T: Send>(
+    n_jobs: Option<usize>,
+    work: impl FnOnce() -> Result<T> + Send,
+) -> Result<T> {
+    let Some(threads) = n_jobs else { return work() };
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .map_err(|e| Error::setting("n_jobs", threads, format!("no such pool of threads: {e}")))?
+        .install(work)
+}
+
+/// The moments of all columns, with XᵀX where there are no more columns than rows.
+pub(crate) fn moments_of(
+    columns: &dyn Columns,
+    target: &[f64],
+    weights: Option<&[f64]>,
+    observer: &dyn Observer,
+) -> Result<Moments> {
+    let all: Vec<usize> = (0..columns.columns()).collect();
+    Moments::of(columns, &all, target, weights, columns.columns() <= columns.rows(), observer)
+}

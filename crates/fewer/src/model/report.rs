@@ -1,0 +1,63 @@
+//! How a fit went and ended.
+
+use crate::engine::{Step, Termination};
+use serde::{Deserialize, Serialize};
+
+/// What a certificate measures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum CertificateKind {
+    /// No better model has an objective lower by more than this part of the empty model's.
+    DualityGap,
+    /// Largest relative violation of the conditions of a stationary point on the support; no
+    /// claim of global optimality is made.
+    Stationarity,
+}
+
+/// Evidence that a fit is what it claims to be.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Certificate {
+    /// What is measured.
+    pub kind: CertificateKind,
+    /// The smaller the better; at most `tol` for a converged fit.
+    pub value: f64,
+    /// What it covers: `all` columns, or the `support`.
+    pub scope: String,
+}
+
+/// A column that took no part in the fit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DroppedColumn {
+    /// Its name.
+    pub name: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// How a fit went and ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// How it ended.
+    pub termination: Termination,
+    /// Iterations done.
+    pub iterations: usize,
+    /// The objective that was minimised, in the units of the data.
+    pub objective: f64,
+    /// Evidence that it is what it claims to be.
+    pub certificate: Certificate,
+    /// λ in force, where the prior has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lam: Option<f64>,
+    /// Rows it was fitted on.
+    pub rows: usize,
+    /// Columns that took no part.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dropped: Vec<DroppedColumn>,
+    /// What the user should know.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// The objective after each iteration.
+    #[serde(default)]
+    pub trace: Vec<Step>,
+}

@@ -1,0 +1,34 @@
+//! Priors on a weight: one small file each.
+//!
+//! A prior that is a scale mixture of Gaussians, p(β) = ∫ N(β | 0, τ) p(τ) dτ, acts on the
+//! reweighted engine through one number, E[1/τ | β] = −p′(β) / (β p(β)): the precision that a
+//! ridge penalty would need to pull at β just as hard (MATH of Figueiredo 2003, sec. 3).
+
+mod gaussian;
+mod jeffreys;
+mod laplace;
+
+pub use gaussian::Gaussian;
+pub use jeffreys::Jeffreys;
+pub use laplace::Laplace;
+
+/// A prior that is a scale mixture of Gaussians; everything is even in β, so β ≥ 0 suffices.
+pub trait ScaleMixture: Sync + std::fmt::Debug {
+    /// E[1/τ | β], for β ≠ 0.
+    fn weight(&self, beta: f64) -> f64;
+
+    /// −log p(β), up to a constant.
+    fn penalty(&self, beta: f64) -> f64;
+
+    /// Second derivative of the penalty.
+    fn curvature(&self, beta: f64) -> f64;
+
+    /// The pull at zero, lim p′ as β → 0⁺: a weight whose pull by the data is below it stays at
+    /// zero. `None`: the prior never sets a weight to zero.
+    fn pull_at_zero(&self) -> Option<f64>;
+
+    /// The convex conjugate sup_β zβ − penalty(β) where it is finite; `None`: not convex.
+    fn conjugate(&self, _z: f64) -> Option<f64> {
+        None
+    }
+}
