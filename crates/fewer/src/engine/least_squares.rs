@@ -12,6 +12,7 @@ pub(crate) struct LeastSquares<'a> {
     design: Option<&'a Design<'a>>,
     /// XᵀX of some columns, once it is affordable.
     gram: Option<Gram>,
+    only_rows: bool,
     memory_limit: usize,
     observer: &'a dyn Observer,
 }
@@ -46,7 +47,7 @@ impl<'a> LeastSquares<'a> {
         memory_limit: usize,
         observer: &'a dyn Observer,
     ) -> Self {
-        Self { design: Some(design), gram: None, memory_limit, observer }
+        Self { design: Some(design), gram: None, only_rows: false, memory_limit, observer }
     }
 
     /// Takes an XᵀX of all columns.
@@ -56,9 +57,16 @@ impl<'a> LeastSquares<'a> {
         self
     }
 
+    /// Never makes XᵀX.
+    pub fn only_rows(mut self) -> Self {
+        self.only_rows = true;
+        self
+    }
+
     /// Least squares from moments alone.
     pub fn from_gram(matrix: Matrix, memory_limit: usize, observer: &'a dyn Observer) -> Self {
-        Self { design: None, gram: None, memory_limit, observer }.with_gram(matrix)
+        Self { design: None, gram: None, only_rows: false, memory_limit, observer }
+            .with_gram(matrix)
     }
 
     pub fn design(&self) -> Option<&'a Design<'a>> {
@@ -76,7 +84,7 @@ impl<'a> LeastSquares<'a> {
     /// Makes XᵀX of the active columns where that is the cheaper form.
     pub fn prepare(&mut self, active: &[usize]) -> Result<()> {
         let Some(design) = self.design else { return Ok(()) };
-        if self.has_gram_for(active) || active.len() > design.rows() {
+        if self.only_rows || self.has_gram_for(active) || active.len() > design.rows() {
             return Ok(());
         }
         self.check_memory(active.len())?;
@@ -170,7 +178,7 @@ impl<'a> LeastSquares<'a> {
             let mut beta: Vec<f64> = right.products.iter().zip(u).map(|(b, u)| b * u).collect();
             factor.solve(&mut beta);
             beta.iter_mut().zip(u).for_each(|(b, u)| *b *= u);
-            return Ok(Some(Ridge { beta, factor, by_rows: false }));
+            return Ok(Some(Ridge { beta, factor }));
         }
         let design = self.design.expect("moments always come with XᵀX of every column");
         let n = design.rows();
@@ -190,23 +198,23 @@ impl<'a> LeastSquares<'a> {
         }
         let mut beta = design.apply_transpose(active, &dual);
         beta.iter_mut().zip(u).for_each(|(b, u)| *b *= u * u);
-        Ok(Some(Ridge { beta, factor, by_rows: true }))
+        Ok(Some(Ridge { beta, factor }))
     }
 
     /// The ridge problem with one penalty on all columns, at the strength of highest evidence.
     ///
     /// For more columns than rows the usual tiny ridge interpolates; this start does not. The
     /// evidence of y ~ N(0, τ(XXᵀ + rI)), with τ at its best, is compared on a grid of r.
-    /// Returns the weights and the noise variance rτ.
     pub fn ridge_of_highest_evidence(
         &mut self,
         active: &[usize],
         rows: f64,
         square: f64,
         right: Right<'_>,
-    ) -> Result<Option<(Vec<f64>, f64)>> {
+    ) -> Result<Option<RidgeOfHighestEvidence>> {
         let ones = vec![1.0; active.len()];
-        let mut best: Option<(f64, Vec<f64>, f64)> = None;
+        let mut best: Option<RidgeOfHighestEvidence> = None;
+        let empty = -0.5 * rows * (square / rows).ln();
         for exponent in -12..=4 {
             // Columns have mean square 1, so the diagonal of XXᵀ is about k.
             let r = active.len() as f64 * 10f64.powf(f64::from(exponent) / 2.0);
@@ -214,22 +222,32 @@ impl<'a> LeastSquares<'a> {
             // yᵀ(XXᵀ + rI)⁻¹y = (yᵀy − yᵀXβ) / r
             let quadratic =
                 ((square - dot(right.products, &ridge.beta)) / r).max(f64::MIN_POSITIVE);
-            let log_determinant = ridge.factor.log_determinant()
-                + if ridge.by_rows { 0.0 } else { (rows - active.len() as f64) * r.ln() };
+            let log_determinant =
+                ridge.factor.log_determinant() + (rows - ridge.factor.order() as f64) * r.ln();
             let evidence = -0.5 * (log_determinant + rows * (quadratic / rows).ln());
-            if best.as_ref().is_none_or(|(highest, ..)| evidence > *highest) {
-                best = Some((evidence, ridge.beta, r * quadratic / rows));
+            let gain = evidence - empty;
+            if best.as_ref().is_none_or(|b| gain > b.gain) {
+                let variance = r * quadratic / rows;
+                best = Some(RidgeOfHighestEvidence { beta: ridge.beta, variance, gain });
             }
         }
-        Ok(best.map(|(_, beta, noise)| (beta, noise)))
+        Ok(best)
     }
+}
+
+/// The ridge regression of highest evidence.
+pub(crate) struct RidgeOfHighestEvidence {
+    pub beta: Vec<f64>,
+    /// Its noise variance, rτ.
+    pub variance: f64,
+    /// Its log evidence above that of the empty model.
+    pub gain: f64,
 }
 
 /// The solution of a ridge problem with the factor that gave it.
 pub(crate) struct Ridge {
     pub beta: Vec<f64>,
     factor: Cholesky,
-    by_rows: bool,
 }
 
 fn gigabytes(bytes: usize) -> String {

@@ -22,6 +22,8 @@ pub(crate) struct Options {
     pub max_terms: Option<usize>,
     /// The noise variance stays where it is while more terms than this are in the model.
     pub hold_noise_above: Option<usize>,
+    /// Whether Newton's method may finish what EM has begun.
+    pub newton_finish: bool,
 }
 
 /// The rule that ends the loop.
@@ -70,13 +72,11 @@ const NEWTON_REACH: f64 = 0.1;
 
 /// The state of the loop.
 pub(crate) struct Reweighted<'a, 'd> {
-    pub data: LeastSquares<'d>,
+    pub data: &'a mut LeastSquares<'d>,
     pub likelihood: &'a mut dyn QuadraticBound,
     pub prior: &'a dyn ScaleMixture,
     /// (p,) The prior is on `scale[j] * beta[j]`.
     pub scale: &'a [f64],
-    /// Σ w.
-    pub weight: f64,
     pub active: Vec<usize>,
     pub beta: Vec<f64>,
     /// (p,) Columns that may come back from zero.
@@ -85,7 +85,7 @@ pub(crate) struct Reweighted<'a, 'd> {
 
 impl Reweighted<'_, '_> {
     /// Iterates to the end.
-    pub fn run(mut self, options: &Options) -> Result<Outcome> {
+    pub fn run(&mut self, options: &Options) -> Result<Outcome> {
         let observer: &dyn Observer = self.data.observer();
         let mut trace = Vec::new();
         let mut termination = Termination::IterationLimit;
@@ -131,7 +131,12 @@ impl Reweighted<'_, '_> {
                 }
                 continue;
             }
-            if residual > tol && unchanged >= 2 && !released && iteration >= next_finish {
+            if options.newton_finish
+                && residual > tol
+                && unchanged >= 2
+                && !released
+                && iteration >= next_finish
+            {
                 if self.newton_finish(tol)? {
                     residual = self.residual();
                     trace.push(Step { objective: self.objective(), terms: self.active.len() });
@@ -173,8 +178,8 @@ impl Reweighted<'_, '_> {
             iterations: iteration,
             termination,
             trace,
-            active: self.active,
-            beta: self.beta,
+            active: std::mem::take(&mut self.active),
+            beta: std::mem::take(&mut self.beta),
         })
     }
 
@@ -185,7 +190,7 @@ impl Reweighted<'_, '_> {
     }
 
     fn update(&mut self) -> Result<()> {
-        self.likelihood.update(&mut self.data, &self.active, &self.beta)
+        self.likelihood.update(self.data, &self.active, &self.beta)
     }
 
     /// The prior's slope at each weight.
@@ -212,7 +217,7 @@ impl Reweighted<'_, '_> {
         }
         let precision = self.likelihood.precision();
         // Far below what the data say of any weight: λ = 0 is then least squares.
-        let least = 1e-14 * precision * self.weight;
+        let least = 1e-14 * precision * self.likelihood.weight();
         let u: Vec<f64> = self
             .active
             .iter()
@@ -236,7 +241,7 @@ impl Reweighted<'_, '_> {
         let Some(pull) = self.prior.pull_at_zero() else { return false };
         let precision = self.likelihood.precision();
         let keep: Vec<bool> = if pull.is_infinite() {
-            let least = JEFFREYS_ZERO / (precision * self.weight).sqrt();
+            let least = JEFFREYS_ZERO / (precision * self.likelihood.weight()).sqrt();
             self.beta.iter().map(|b| b.abs() > least).collect()
         } else {
             let largest = self.beta.iter().fold(0.0, |a: f64, b| a.max(b.abs()));
@@ -244,7 +249,7 @@ impl Reweighted<'_, '_> {
             (0..self.beta.len())
                 .map(|k| {
                     // Where coordinate descent would put this weight: exactly zero?
-                    let alone = precision * (residual[k] + self.weight * self.beta[k]);
+                    let alone = precision * (residual[k] + self.likelihood.weight() * self.beta[k]);
                     let zero = alone.abs() <= self.scale[self.active[k]] * pull;
                     self.beta[k] != 0.0 && !(zero && self.beta[k].abs() < LAPLACE_ZERO * largest)
                 })
@@ -287,7 +292,7 @@ impl Reweighted<'_, '_> {
         let start = self.beta.clone();
         let mut last = self.residual();
         for _ in 0..12 {
-            let Some(mut hessian) = self.likelihood.hessian(&self.data, &self.active) else {
+            let Some(mut hessian) = self.likelihood.hessian(self.data, &self.active) else {
                 return Ok(false);
             };
             let precision = self.likelihood.precision();
@@ -332,7 +337,7 @@ impl Reweighted<'_, '_> {
             .filter(|j| self.allowed[*j] && self.active.binary_search(j).is_err())
             .collect();
         let residual =
-            self.likelihood.residual_products_of(&self.data, &outside, &self.active, &self.beta);
+            self.likelihood.residual_products_of(self.data, &outside, &self.active, &self.beta);
         let precision = self.likelihood.precision();
         let mut wrong = false;
         for (&j, &g) in outside.iter().zip(&residual) {
@@ -341,7 +346,7 @@ impl Reweighted<'_, '_> {
                 let at = self.active.partition_point(|&a| a < j);
                 self.active.insert(at, j);
                 // A coordinate step from zero, on a column of mean square 1.
-                self.beta.insert(at, g.signum() * excess / (precision * self.weight));
+                self.beta.insert(at, g.signum() * excess / (precision * self.likelihood.weight()));
                 wrong = true;
             }
         }
@@ -374,7 +379,7 @@ impl Reweighted<'_, '_> {
         self.prior.conjugate(0.0)?;
         let allowed: Vec<usize> = (0..self.allowed.len()).filter(|&j| self.allowed[j]).collect();
         let products =
-            self.likelihood.residual_products_of(&self.data, &allowed, &self.active, &self.beta);
+            self.likelihood.residual_products_of(self.data, &allowed, &self.active, &self.beta);
         let precision = self.likelihood.precision();
         let ratio = |j: usize, g: f64| precision * g.abs() / self.scale[j];
         let pull = self.prior.pull_at_zero().unwrap_or(f64::INFINITY);

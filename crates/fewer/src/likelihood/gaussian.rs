@@ -58,6 +58,21 @@ impl<'a> Gaussian<'a> {
         }
     }
 
+    /// The same target with another kind of noise.
+    pub fn with_noise(&self, noise: Noise) -> Self {
+        Self::new(noise, self.weight, self.target, self.cross, self.square)
+    }
+
+    /// (p,) Σ w x y.
+    pub fn cross(&self) -> &'a [f64] {
+        self.cross
+    }
+
+    /// Σ w (y − η)².
+    pub fn residual_square(&self) -> f64 {
+        self.residual_square
+    }
+
     /// Sets the variance to begin with, where it is to be estimated.
     pub fn start_at(&mut self, variance: f64) {
         if self.noise == Noise::Estimated {
@@ -107,6 +122,10 @@ impl QuadraticBound for Gaussian<'_> {
             self.variance = (self.residual_square / self.weight).max(FLOOR);
         }
         Ok(())
+    }
+
+    fn weight(&self) -> f64 {
+        self.weight
     }
 
     fn value(&self) -> f64 {

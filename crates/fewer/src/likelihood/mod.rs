@@ -17,6 +17,9 @@ pub(crate) trait QuadraticBound {
     fn update(&mut self, data: &mut LeastSquares<'_>, active: &[usize], beta: &[f64])
     -> Result<()>;
 
+    /// Σ w.
+    fn weight(&self) -> f64;
+
     /// −log p at the current weights.
     fn value(&self) -> f64;
 

@@ -3,10 +3,10 @@
 use super::settings::{Intercept, PriorKind, Variant, check_count, check_number};
 use super::training::{Training, columns_of, moments_of, on_threads, resolve};
 use crate::basis::{Basis, BlockFunction, FixedBasis};
-use crate::data::{Dataset, Moments, Target};
+use crate::data::{Dataset, Moments, Target, Units};
 use crate::design::Design;
 use crate::engine::reweighted::{Options, Outcome, Reweighted, Stop};
-use crate::engine::{LeastSquares, Observer, Right, Silent, Termination};
+use crate::engine::{LeastSquares, Observer, RidgeOfHighestEvidence, Right, Silent, Termination};
 use crate::error::{Error, Result};
 use crate::likelihood::{Gaussian, Noise, QuadraticBound};
 use crate::model::{Certificate, CertificateKind, Model, Report, Term};
@@ -42,9 +42,11 @@ use std::time::{Duration, Instant};
 /// prior it is n/σ², at which a lone weight is halved. σ is then the given noise, or the
 /// deviation of y.
 ///
-/// EM starts from least squares with a tiny ridge. Where that would follow the noise, with more
-/// columns than half the rows, it starts from the ridge regression of highest evidence, and the
-/// noise stays at that fit's estimate until half as many terms as rows are left.
+/// EM starts from least squares with a tiny ridge, which with more columns than half the rows
+/// would follow the noise. There it starts from the ridge regression of highest evidence, and the
+/// noise stays at that fit's estimate until half as many terms as rows are left; if that fit
+/// follows the noise too (independent columns, p ≥ n), from the terms of the Lasso at the
+/// universal threshold σ√(2n log p), refitted.
 ///
 /// ```
 /// use fewer::data::{Dataset, DenseView};
@@ -83,6 +85,16 @@ pub struct SparseRegressor {
     n_jobs: Option<usize>,
     #[serde(skip)]
     functions: Option<Arc<dyn BlockFunction>>,
+    #[serde(skip)]
+    route: Route,
+}
+
+/// Other ways to the same answer, for comparing them.
+#[derive(Debug, Clone, Copy, Default)]
+struct Route {
+    least_squares_start: bool,
+    rows: bool,
+    em_only: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -98,6 +110,8 @@ enum BasisKind {
 const DEFAULT_LAM_RATIO: f64 = 0.1;
 /// The papers' start: a ridge this small against the mean square of a column.
 const START_RIDGE: f64 = 1e-6;
+/// A ridge regression whose log evidence is this much above the empty model's has found a signal.
+const CLEAR_GAIN: f64 = 5.0;
 /// The papers' stop.
 const PAPER_CHANGE: f64 = 1e-3;
 
@@ -120,6 +134,7 @@ impl Default for SparseRegressor {
             memory_limit: 4e9,
             n_jobs: None,
             functions: None,
+            route: Route::default(),
         }
     }
 }
@@ -161,7 +176,7 @@ impl SparseRegressor {
     }
 
     /// The user's own functions instead of the features themselves.
-    pub fn functions(mut self, functions: impl BlockFunction + 'static) -> Self {
+    pub fn functions(self, functions: impl BlockFunction + 'static) -> Self {
         self.with_functions(Some(Arc::new(functions)))
     }
 
@@ -224,6 +239,27 @@ impl SparseRegressor {
     /// Threads.
     pub fn n_jobs(mut self, threads: usize) -> Self {
         self.n_jobs = Some(threads);
+        self
+    }
+
+    /// Starts from least squares with a tiny ridge even where there are few rows.
+    #[doc(hidden)]
+    pub fn start_from_least_squares(mut self) -> Self {
+        self.route.least_squares_start = true;
+        self
+    }
+
+    /// Uses the n×n form throughout.
+    #[doc(hidden)]
+    pub fn force_rows(mut self) -> Self {
+        self.route.rows = true;
+        self
+    }
+
+    /// Leaves everything to EM steps.
+    #[doc(hidden)]
+    pub fn without_newton_finish(mut self) -> Self {
+        self.route.em_only = true;
         self
     }
 
@@ -318,7 +354,8 @@ impl SparseRegressor {
         let fixed = resolve(&self.basis()?, data.features().columns())?;
         let columns = columns_of(&fixed, *data.features(), self.fit_intercept)?;
         self.check_memory(columns.columns().min(columns.rows()))?;
-        let moments = moments_of(&*columns, y, data.weights(), observer)?;
+        let gram = columns.columns() <= columns.rows() && !self.route.rows;
+        let moments = moments_of(&*columns, y, data.weights(), gram, observer)?;
         let name = |j: usize| self.column_name(&fixed, j, data.names());
         let training = Training::new(moments, self.fit_intercept, self.standardize, &name)?;
         let units = &training.units;
@@ -395,6 +432,7 @@ impl SparseRegressor {
         let mut data = match design {
             Some(design) => {
                 let data = LeastSquares::from_rows(design, limit, observer);
+                let data = if self.route.rows { data.only_rows() } else { data };
                 if moments.gram.rows() > 0 { data.with_gram(moments.gram) } else { data }
             }
             None => LeastSquares::from_gram(moments.gram, limit, observer),
@@ -408,39 +446,19 @@ impl SparseRegressor {
             });
             empty_outcome(&likelihood)
         } else {
-            let (beta, hold) = self.start(
-                &mut data,
-                &mut likelihood,
-                &usable,
-                weight,
-                rows,
-                square,
-                &units,
-                &cross,
-            )?;
+            let start = self.start(&mut data, &mut likelihood, &usable, &units)?;
             let mut allowed = vec![false; p];
             usable.iter().for_each(|&j| allowed[j] = true);
-            let options = Options {
-                stop: match self.variant {
-                    Variant::Exact => Stop::Residual(self.tol),
-                    Variant::Paper => Stop::Change(PAPER_CHANGE),
-                },
-                max_iter: self.max_iter,
-                deadline: self.max_time.map(|s| Instant::now() + Duration::from_secs_f64(s)),
-                max_terms: self.max_terms,
-                hold_noise_above: hold,
-            };
             let outcome = Reweighted {
-                data,
+                data: &mut data,
                 likelihood: &mut likelihood,
                 prior: &*prior,
                 scale: &scale,
-                weight,
-                active: usable.clone(),
-                beta,
+                active: start.active,
+                beta: start.beta,
                 allowed,
             }
-            .run(&options)?;
+            .run(&self.options(start.hold_noise_above))?;
             self.explain_outcome(&outcome, &likelihood, &usable, &cross, weight, &name, &mut notes);
             outcome
         };
@@ -550,30 +568,110 @@ impl SparseRegressor {
         }
     }
 
-    /// Where EM begins: the weights, and the number of terms down to which the noise is held.
+    /// Where EM begins.
+    ///
+    /// With few rows, least squares would follow the noise. Then the ridge regression of highest
+    /// evidence is tried, and, if that follows the noise as well, the Lasso at the universal
+    /// threshold, λ = σ√(2n log p) with σ from its own residuals, gives the terms to begin with.
     fn start(
         &self,
         data: &mut LeastSquares<'_>,
         likelihood: &mut Gaussian<'_>,
         usable: &[usize],
-        weight: f64,
-        rows: usize,
-        square: f64,
-        units: &crate::data::Units,
-        cross: &[f64],
-    ) -> Result<(Vec<f64>, Option<usize>)> {
-        let products: Vec<f64> = usable.iter().map(|&j| cross[j]).collect();
-        let target = likelihood.target().to_vec();
-        let right = Right { products: &products, target: &target };
-        let few_rows = (0.5 * weight).min(0.5 * rows as f64);
-        if self.variant == Variant::Exact && usable.len() as f64 > few_rows {
-            let started = data.ridge_of_highest_evidence(usable, weight, square, right)?;
-            if let Some((beta, noise)) = started {
-                likelihood.start_at(noise);
-                return Ok((beta, Some(few_rows as usize)));
+        units: &Units,
+    ) -> Result<Start> {
+        let weight = likelihood.weight();
+        let half = 0.5 * weight;
+        let evidence = self.variant == Variant::Exact && !self.route.least_squares_start;
+        if evidence && usable.len() as f64 > half {
+            likelihood.update(data, usable, &vec![0.0; usable.len()])?;
+            let right =
+                Right { products: likelihood.target_products(), target: likelihood.target() };
+            let ridge = data.ridge_of_highest_evidence(usable, weight, weight, right)?;
+            if let Some(RidgeOfHighestEvidence { beta, variance, gain }) = ridge {
+                likelihood.hold_noise(true);
+                likelihood.update(data, usable, &beta)?;
+                let follows_noise = likelihood.residual_square() < 0.5 * weight * variance;
+                likelihood.hold_noise(false);
+                likelihood.start_at(variance);
+                if !follows_noise {
+                    return Ok(Start {
+                        active: usable.to_vec(),
+                        beta,
+                        hold_noise_above: Some(half as usize),
+                    });
+                }
+                let chosen =
+                    self.lasso_terms(data, likelihood, usable, beta, gain > CLEAR_GAIN, units)?;
+                return self.least_squares_start(data, likelihood, &chosen, units);
             }
         }
-        let u: Vec<f64> = usable
+        self.least_squares_start(data, likelihood, usable, units)
+    }
+
+    /// The terms of the scaled Lasso at the universal threshold; at least the strongest one where
+    /// there is certainly a signal.
+    fn lasso_terms(
+        &self,
+        data: &mut LeastSquares<'_>,
+        likelihood: &mut Gaussian<'_>,
+        usable: &[usize],
+        beta: Vec<f64>,
+        signal: bool,
+        units: &Units,
+    ) -> Result<Vec<usize>> {
+        let weight = likelihood.weight();
+        let ones = vec![1.0; usable.iter().max().map_or(0, |j| j + 1)];
+        let mut allowed = vec![false; ones.len()];
+        usable.iter().for_each(|&j| allowed[j] = true);
+        let (mut active, mut beta) = (usable.to_vec(), beta);
+        let mut variance = 1.0f64;
+        let threshold = (2.0 * weight * (usable.len() as f64).ln()).sqrt();
+        let options = Options { stop: Stop::Residual(1e-4), ..self.options(None) };
+        for _ in 0..10 {
+            let mut known = likelihood.with_noise(Noise::Known(variance));
+            let prior = prior::Laplace { lam: threshold / variance.sqrt() };
+            let mut engine = Reweighted {
+                data,
+                likelihood: &mut known,
+                prior: &prior,
+                scale: &ones,
+                active,
+                beta,
+                allowed: allowed.clone(),
+            };
+            let outcome = engine.run(&Options { max_terms: None, ..options.clone() })?;
+            (active, beta) = (outcome.active, outcome.beta);
+            if active.is_empty() && signal {
+                active.extend(strongest(likelihood.cross(), usable));
+                beta = vec![1e-3];
+            }
+            // Residuals of the Lasso are too large, for its weights are too small: refit them.
+            let refit = self.least_squares_start(data, &mut known, &active, units)?;
+            known.update(data, &active, &refit.beta)?;
+            let left = (weight - active.len() as f64).max(0.1 * weight);
+            let next = known.residual_square() / left;
+            if (next / variance - 1.0).abs() < 0.02 {
+                break;
+            }
+            variance = next;
+        }
+        Ok(active)
+    }
+
+    /// Least squares with a tiny ridge.
+    fn least_squares_start(
+        &self,
+        data: &mut LeastSquares<'_>,
+        likelihood: &mut Gaussian<'_>,
+        chosen: &[usize],
+        units: &Units,
+    ) -> Result<Start> {
+        let weight = likelihood.weight();
+        let start = |beta| Start { active: chosen.to_vec(), beta, hold_noise_above: None };
+        likelihood.update(data, chosen, &vec![0.0; chosen.len()])?;
+        let right = Right { products: likelihood.target_products(), target: likelihood.target() };
+        let u: Vec<f64> = chosen
             .iter()
             .map(|&j| match (self.variant, self.standardize) {
                 // The paper's ridge is on the columns as given, with an absolute 1e-6.
@@ -584,13 +682,28 @@ impl SparseRegressor {
             .collect();
         let mut ridge = START_RIDGE * weight;
         for _ in 0..12 {
-            if let Some(solution) = data.ridge(usable, &u, ridge, right)? {
-                return Ok((solution.beta, None));
+            if let Some(solution) = data.ridge(chosen, &u, ridge, right)? {
+                return Ok(start(solution.beta));
             }
             ridge *= 10.0;
         }
         // One step of the steepest descent is a start too.
-        Ok((products.iter().map(|b| b / (weight * usable.len() as f64)).collect(), None))
+        let step = weight * chosen.len() as f64;
+        Ok(start(right.products.iter().map(|b| b / step).collect()))
+    }
+
+    fn options(&self, hold_noise_above: Option<usize>) -> Options {
+        Options {
+            stop: match self.variant {
+                Variant::Exact => Stop::Residual(self.tol),
+                Variant::Paper => Stop::Change(PAPER_CHANGE),
+            },
+            max_iter: self.max_iter,
+            deadline: self.max_time.map(|s| Instant::now() + Duration::from_secs_f64(s)),
+            max_terms: self.max_terms,
+            hold_noise_above,
+            newton_finish: !self.route.em_only,
+        }
     }
 
     /// Says what the user should know about how the fit ended.
@@ -634,6 +747,18 @@ impl SparseRegressor {
             );
         }
     }
+}
+
+/// Where EM begins.
+struct Start {
+    active: Vec<usize>,
+    beta: Vec<f64>,
+    hold_noise_above: Option<usize>,
+}
+
+/// The column with the largest product with the target.
+fn strongest(cross: &[f64], usable: &[usize]) -> Option<usize> {
+    usable.iter().copied().max_by(|&a, &b| cross[a].abs().total_cmp(&cross[b].abs()))
 }
 
 fn empty_outcome(likelihood: &Gaussian<'_>) -> Outcome {

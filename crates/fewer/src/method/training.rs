@@ -206,13 +206,14 @@ pub(crate) fn on_threads<T: Send>(
         .install(work)
 }
 
-/// The moments of all columns, with XᵀX where there are no more columns than rows.
+/// The moments of all columns, with or without XᵀX.
 pub(crate) fn moments_of(
     columns: &dyn Columns,
     target: &[f64],
     weights: Option<&[f64]>,
+    gram: bool,
     observer: &dyn Observer,
 ) -> Result<Moments> {
     let all: Vec<usize> = (0..columns.columns()).collect();
-    Moments::of(columns, &all, target, weights, columns.columns() <= columns.rows(), observer)
+    Moments::of(columns, &all, target, weights, gram, observer)
 }

@@ -1,0 +1,360 @@
+//! What every method promises, whatever its prior, likelihood or basis.
+//!
+//! A new method joins by a line in [`methods`].
+
+mod support;
+
+use fewer::data::{Dataset, DenseView, SparseMatrix};
+use fewer::engine::Silent;
+use fewer::model::Model;
+use support::{Problem, Random, distance};
+
+/// (name of the method, settings).
+fn methods() -> Vec<(&'static str, &'static str)> {
+    vec![
+        ("sparse", r#"{}"#),
+        ("sparse", r#"{"prior": "laplace"}"#),
+        ("sparse", r#"{"prior": "laplace", "lam_ratio": 0.02, "max_terms": 4}"#),
+        ("sparse", r#"{"prior": "gaussian"}"#),
+        ("sparse", r#"{"fit_intercept": false}"#),
+        ("sparse", r#"{"fit_intercept": "penalised"}"#),
+        ("sparse", r#"{"basis": "polynomial", "degree": 2}"#),
+        ("sparse", r#"{"variant": "paper"}"#),
+    ]
+}
+
+fn fit(method: (&str, &str), data: &Dataset<'_>) -> Model {
+    fewer::method::fit(method.0, method.1, None, data, &Silent)
+        .unwrap_or_else(|e| panic!("{method:?}: {e}"))
+}
+
+/// Runs a check for every method, on tall and on wide data.
+fn for_each(check: impl Fn((&'static str, &'static str), &Problem)) {
+    for method in methods() {
+        for (rows, columns) in [(60, 6), (20, 8)] {
+            check(method, &Problem::linear(11, rows, columns, 3, 0.3));
+        }
+    }
+}
+
+fn same(a: &Model, b: &Model, tol: f64, what: &str) {
+    let (a, b) = (a.coefficients(), b.coefficients());
+    let size = a.iter().fold(1e-300, |m: f64, v| m.max(v.abs()));
+    assert!(distance(&a, &b) <= tol * size, "{what}: {a:?} {b:?}");
+}
+
+#[test]
+fn integer_weights_equal_repeated_rows() {
+    for_each(|method, p| {
+        let mut random = Random::new(5);
+        let counts: Vec<usize> = (0..p.rows).map(|_| (4.0 * random.uniform()) as usize).collect();
+        let weights: Vec<f64> = counts.iter().map(|&c| c as f64).collect();
+        let (mut x, mut y) = (Vec::<f64>::new(), Vec::new());
+        for i in 0..p.rows {
+            for _ in 0..counts[i] {
+                x.extend(&p.x[i * p.columns..(i + 1) * p.columns]);
+                y.push(p.y[i]);
+            }
+        }
+        let repeated = Dataset::new(DenseView::by_rows(&x, y.len(), p.columns).unwrap(), &y);
+        let weighted = p.data().with_weights(weights).unwrap();
+        let (a, b) = (fit(method, &weighted), fit(method, &repeated.unwrap()));
+        same(&a, &b, 1e-6, &format!("{method:?}"));
+        assert!((a.intercept() - b.intercept()).abs() < 1e-6, "{method:?}");
+        assert!((a.noise_std().unwrap() / b.noise_std().unwrap() - 1.0).abs() < 1e-6);
+    });
+}
+
+#[test]
+fn dense_equals_sparse_in_every_order_and_precision() {
+    for_each(|method, p| {
+        // Some zeros, and values that f32 holds exactly.
+        let x: Vec<f64> = p
+            .x
+            .iter()
+            .map(|&v| if v.abs() < 0.4 { 0.0 } else { f64::from((v as f32 * 64.0).round() / 64.0) })
+            .collect();
+        let (n, d) = (p.rows, p.columns);
+        let by_columns: Vec<f64> = (0..n * d).map(|k| x[k % n * d + k / n]).collect();
+        let single: Vec<f32> = x.iter().map(|&v| v as f32).collect();
+        let strided: Vec<f64> = x.iter().flat_map(|&v| [v, f64::NAN]).collect();
+        let (mut starts, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
+        for row in x.chunks(d) {
+            for (j, &v) in row.iter().enumerate().filter(|(_, v)| **v != 0.0) {
+                indices.push(j);
+                values.push(v);
+            }
+            starts.push(indices.len());
+        }
+        let sparse = SparseMatrix::from_rows(n, d, &starts, &indices, &values).unwrap();
+        let reference =
+            fit(method, &Dataset::new(DenseView::by_rows(&x, n, d).unwrap(), &p.y).unwrap());
+        let others = [
+            Dataset::new(DenseView::by_columns(&by_columns, n, d).unwrap(), &p.y),
+            Dataset::new(DenseView::by_rows(&single, n, d).unwrap(), &p.y),
+            Dataset::new(DenseView::strided(&strided, n, d, 2 * d, 2).unwrap(), &p.y),
+            Dataset::new(sparse.view(), &p.y),
+        ];
+        for (k, other) in others.into_iter().enumerate() {
+            let model = fit(method, &other.unwrap());
+            same(&reference, &model, 1e-6, &format!("{method:?}, form {k}"));
+            let dense = reference.predict(DenseView::by_rows(&x, n, d).unwrap()).unwrap();
+            let predicted = model.predict(sparse.view()).unwrap();
+            assert!(distance(&dense, &predicted) < 1e-5, "{method:?}, form {k}");
+        }
+    });
+}
+
+#[test]
+fn rescaling_rescales_the_answer_and_nothing_else() {
+    for_each(|method, p| {
+        let reference = fit(method, &p.data());
+        for factor in [1e-6, 1e6] {
+            let y: Vec<f64> = p.y.iter().map(|y| y * factor).collect();
+            let scaled = fit(method, &Dataset::new(p.view(), &y).unwrap());
+            let expected: Vec<f64> = reference.coefficients().iter().map(|w| w * factor).collect();
+            let size = expected.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+            assert!(
+                distance(&scaled.coefficients(), &expected) <= 1e-6 * size,
+                "{method:?}, y × {factor}"
+            );
+            for j in 0..p.columns {
+                let mut x = p.x.clone();
+                x.iter_mut().skip(j).step_by(p.columns).for_each(|v| *v *= factor);
+                let view = DenseView::by_rows(&x, p.rows, p.columns).unwrap();
+                let scaled = fit(method, &Dataset::new(view, &p.y).unwrap());
+                let (a, b) = (reference.predict(p.view()).unwrap(), scaled.predict(view).unwrap());
+                assert!(distance(&a, &b) < 1e-5, "{method:?}, x{} × {factor}", j + 1);
+                assert_eq!(reference.n_terms(), scaled.n_terms(), "{method:?}, x{}", j + 1);
+            }
+        }
+    });
+}
+
+#[test]
+fn one_and_two_threads_give_the_same_bits() {
+    let big = Problem::linear(2, 9000, 12, 4, 0.5);
+    let wide = Problem::linear(3, 60, 300, 4, 0.5);
+    for (name, settings) in methods().into_iter().filter(|m| !m.1.contains("polynomial")) {
+        for p in [&big, &wide] {
+            let fitted = [1, 2].map(|threads| {
+                let settings = if settings == "{}" {
+                    format!(r#"{{"n_jobs": {threads}}}"#)
+                } else {
+                    settings.replacen('{', &format!(r#"{{"n_jobs": {threads}, "#), 1)
+                };
+                fit((name, &settings), &p.data())
+            });
+            let bits = |m: &Model| -> Vec<u64> {
+                let mut all = m.coefficients();
+                all.extend([m.intercept(), m.report().objective, m.noise_std().unwrap()]);
+                all.iter().map(|v| v.to_bits()).collect()
+            };
+            assert_eq!(bits(&fitted[0]), bits(&fitted[1]), "{name} {settings}");
+        }
+    }
+}
+
+#[test]
+fn saved_and_loaded_models_predict_the_same_bits() {
+    for_each(|method, p| {
+        let model = fit(method, &p.data());
+        let copy = Model::from_json(&model.to_json().unwrap()).unwrap();
+        assert_eq!(model.predict(p.view()).unwrap(), copy.predict(p.view()).unwrap());
+        assert_eq!(model.report(), copy.report());
+        assert_eq!(model.to_json().unwrap(), copy.to_json().unwrap());
+    });
+}
+
+#[test]
+fn certificates_hold_where_fits_converge() {
+    for_each(|method, p| {
+        if method.1.contains("paper") {
+            return;
+        }
+        let model = fit(method, &p.data());
+        assert!(model.report().termination.is_converged(), "{method:?}");
+        assert!(model.report().certificate.value <= 1e-8, "{method:?}");
+    });
+}
+
+fn simple(x: &[f64], columns: usize, y: &[f64], method: (&str, &str)) -> Model {
+    let model =
+        fit(method, &Dataset::new(DenseView::by_rows(x, y.len(), columns).unwrap(), y).unwrap());
+    let fitted = model.predict(DenseView::by_rows(x, y.len(), columns).unwrap()).unwrap();
+    assert!(fitted.iter().all(|v| v.is_finite()), "{method:?}");
+    assert!(model.report().objective.is_finite(), "{method:?}: {:?}", model.report());
+    assert!(model.noise_std().unwrap().is_finite(), "{method:?}");
+    model
+}
+
+#[test]
+fn one_row() {
+    for method in methods() {
+        let model = simple(&[1.0, 2.0], 2, &[3.0], method);
+        if method.1 == "{}" {
+            assert_eq!(model.n_terms(), 0);
+            assert_eq!(model.intercept(), 3.0);
+            assert!(model.report().notes[0].contains("constant"));
+        }
+    }
+}
+
+#[test]
+fn one_column() {
+    for method in methods() {
+        let mut random = Random::new(1);
+        let x = random.normals(50);
+        let y: Vec<f64> = x.iter().map(|x| 3.0 * x + 0.1 * random.normal()).collect();
+        let model = simple(&x, 1, &y, method);
+        assert!((model.coefficients()[0] - 3.0).abs() < 0.7, "{method:?}");
+    }
+}
+
+#[test]
+fn constant_target() {
+    for method in methods() {
+        let x = Random::new(2).normals(60);
+        for constant in [0.0, 7.5, -1e9] {
+            let model = simple(&x, 2, &[constant; 30], method);
+            if !method.1.contains("fit_intercept") {
+                assert_eq!(model.n_terms(), 0, "{method:?}");
+                assert_eq!(model.intercept(), constant, "{method:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn duplicated_and_constant_columns() {
+    for method in methods() {
+        let mut random = Random::new(3);
+        let (mut x, mut y) = (Vec::new(), Vec::new());
+        for _ in 0..40 {
+            let a = random.normal();
+            x.extend([a, a, -2.0 * a, 5.0, 0.0, random.normal()]);
+            y.push(1.0 + 2.0 * a + 0.1 * random.normal());
+        }
+        let model = simple(&x, 6, &y, method);
+        let dropped: Vec<&str> = model.report().dropped.iter().map(|d| d.name.as_str()).collect();
+        assert!(dropped.contains(&"x5"), "{method:?}: {dropped:?}");
+        if method.1 == "{}" {
+            assert_eq!(dropped, ["x4", "x5", "x2", "x3"]);
+            assert_eq!(model.report().dropped[2].reason, "a copy of 'x1'");
+            assert_eq!(model.terms()[0].name, "x1");
+        }
+    }
+}
+
+#[test]
+fn only_constant_columns() {
+    for method in methods() {
+        let model = simple(&[2.0; 20], 2, &Random::new(4).normals(10), method);
+        if method.1 == "{}" {
+            assert_eq!(model.n_terms(), 0);
+            assert!(model.report().notes[0].contains("no column varies"));
+        }
+    }
+}
+
+#[test]
+fn more_columns_than_rows() {
+    for method in methods() {
+        let p = Problem::linear(5, 10, 40, 2, 0.1);
+        simple(&p.x, 40, &p.y, method);
+    }
+}
+
+#[test]
+fn noise_free_targets() {
+    for method in methods() {
+        let p = Problem::linear(6, 80, 6, 2, 0.0);
+        let model = simple(&p.x, 6, &p.y, method);
+        if method.1 == "{}" {
+            assert!(distance(&model.coefficients(), &p.weights) < 1e-6);
+            assert_eq!(model.n_terms(), 2);
+            assert!(model.report().notes[0].contains("exactly"));
+            assert!(model.report().termination.is_converged());
+        }
+    }
+}
+
+#[test]
+fn huge_and_tiny_values() {
+    for method in methods().into_iter().filter(|m| !m.1.contains("polynomial")) {
+        let p = Problem::linear(7, 60, 4, 2, 0.2);
+        let reference = simple(&p.x, 4, &p.y, method);
+        for factor in [1e-150, 1e150] {
+            let x: Vec<f64> = p.x.iter().map(|v| v * factor).collect();
+            let y: Vec<f64> = p.y.iter().map(|v| v * factor).collect();
+            for (x, y, expected) in [(&x, &y, 1.0), (&x, &p.y, 1.0 / factor), (&p.x, &y, factor)] {
+                let model = simple(x, 4, y, method);
+                for (a, b) in reference.coefficients().iter().zip(model.coefficients()) {
+                    assert!((a - b / expected).abs() < 1e-6, "{method:?}, {factor}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn large_offsets() {
+    for method in methods().into_iter().filter(|m| !m.1.contains("fit_intercept")) {
+        let mut random = Random::new(8);
+        let mut x = Vec::new();
+        let mut y = Vec::new();
+        for i in 0..200 {
+            let (year, second) = (1900.0 + f64::from(i), 1.7e9 + 60.0 * f64::from(i * i % 199));
+            x.extend([year, second]);
+            y.push(5e6 + 0.3 * (year - 1900.0) + 0.001 * (second - 1.7e9) + 0.1 * random.normal());
+        }
+        let model = simple(&x, 2, &y, method);
+        let fitted = model.predict(DenseView::by_rows(&x, 200, 2).unwrap()).unwrap();
+        let rmse =
+            (fitted.iter().zip(&y).map(|(a, b)| (a - b).powi(2)).sum::<f64>() / 200.0).sqrt();
+        let limit =
+            if method.1.contains("gaussian") || method.1.contains("laplace") { 5.0 } else { 0.12 };
+        assert!(rmse < limit, "{method:?}: {rmse}");
+    }
+}
+
+#[test]
+fn bad_values_are_named() {
+    for method in methods() {
+        let run = |x: &[f64], y: &[f64], weights: Option<Vec<f64>>| {
+            let view = DenseView::by_rows(x, y.len(), 2).unwrap();
+            let mut data = Dataset::new(view, y).unwrap().with_names(["age", "dose"]).unwrap();
+            if let Some(w) = weights {
+                data = data.with_weights(w).unwrap();
+            }
+            fewer::method::fit(method.0, method.1, None, &data, &Silent).unwrap_err().to_string()
+        };
+        let message = run(&[1.0, 2.0, 3.0, f64::NAN], &[1.0, 2.0], None);
+        assert!(message.contains("row 2, column 'dose': the value is missing"), "{message}");
+        let message = run(&[1.0, 2.0, f64::INFINITY, 1.0], &[1.0, 2.0], None);
+        assert!(message.contains("row 2, column 'age': the value is infinite (inf)"), "{message}");
+        let message = run(&[1.0, 2.0, 3.0, 4.0], &[1.0, f64::NAN], None);
+        assert!(message.contains("row 2, column 'target'"), "{message}");
+        let message = run(&[1.0, 2.0, 3.0, 4.0], &[1.0, 2.0], Some(vec![1.0, -1.0]));
+        assert!(message.contains("the weight is -1"), "{message}");
+        let message = run(&[1.0, 2.0, 3.0, 4.0], &[1.0, 2.0], Some(vec![0.0, 0.0]));
+        assert!(message.contains("all sample weights are 0"), "{message}");
+        let message = run(&[], &[], None);
+        assert!(message.contains("at least 1 row"), "{message}");
+    }
+}
+
+#[test]
+fn other_columns_at_predicting_are_refused() {
+    for method in methods() {
+        let p = Problem::linear(9, 30, 3, 2, 0.1);
+        let model = simple(&p.x, 3, &p.y, method);
+        let message =
+            model.predict(DenseView::by_rows(&[1.0, 2.0], 1, 2).unwrap()).unwrap_err().to_string();
+        assert!(message.contains("expected 3 columns, found 2"), "{message}");
+        let bad = [1.0, f64::NAN, 2.0];
+        let message =
+            model.predict(DenseView::by_rows(&bad, 1, 3).unwrap()).unwrap_err().to_string();
+        assert!(message.contains("row 1, column 'x2'"), "{message}");
+    }
+}
