@@ -27,5 +27,6 @@ pub mod linalg;
 pub mod method;
 pub mod model;
 pub mod prior;
+pub mod special;
 
 pub use error::{Error, Result};
