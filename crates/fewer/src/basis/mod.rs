@@ -3,16 +3,21 @@
 //! A [`Basis`] is what the user asks for; resolved on the training data it becomes a
 //! [`FixedBasis`], which turns any rows, of training or of new data, into the same columns.
 
+mod centres;
 mod functions;
+mod kernel;
 mod linear;
 mod polynomial;
 
+pub use centres::{Centres, Landmarks};
 pub use functions::{BlockFunction, RowFunctions};
+pub use kernel::{Gamma, GammaRule, Kernel, KernelForm, KernelSettings};
 pub use linear::Linear;
 pub use polynomial::{Monomial, Polynomial};
 
-use crate::data::Features;
+use crate::data::{Dataset, Features};
 use crate::design::Columns;
+use crate::engine::Observer;
 use crate::error::{Error, Result};
 use functions::Functions;
 use serde::{Deserialize, Serialize};
@@ -29,22 +34,40 @@ pub enum Basis {
         /// The highest degree, at least 1.
         degree: usize,
     },
+    /// A kernel at each of many centres.
+    Kernel(KernelSettings),
+    /// The features are kernel values already: used as they are.
+    Precomputed,
     /// The user's own functions.
     Functions(Arc<dyn BlockFunction>),
 }
 
 impl Basis {
+    /// Whether the columns are kernels, which are never rescaled.
+    pub fn is_kernel(&self) -> bool {
+        matches!(self, Basis::Kernel(_) | Basis::Precomputed)
+    }
+
     /// Fixes everything that depends on the training data.
-    pub fn resolve(&self, columns: usize) -> Result<FixedBasis> {
-        Ok(match self {
-            Basis::Linear => FixedBasis::Linear(Linear::all(columns)),
+    pub fn resolve(&self, data: &Dataset<'_>) -> Result<FixedBasis> {
+        let columns = data.features().columns();
+        let fixed = match self {
+            Basis::Linear | Basis::Precomputed => FixedBasis::Linear(Linear::all(columns)),
+            Basis::Kernel(settings) => FixedBasis::Kernel(Kernel::resolve(settings, data)?),
             Basis::Polynomial { degree } => {
                 FixedBasis::Polynomial(Polynomial::up_to(columns, *degree)?)
             }
             Basis::Functions(function) => {
                 FixedBasis::Functions(Functions::new(function.clone(), columns)?)
             }
-        })
+        };
+        if fixed.is_empty() {
+            return Err(Error::Empty {
+                what: "the basis".into(),
+                expected: "at least one function is needed".into(),
+            });
+        }
+        Ok(fixed)
     }
 }
 
@@ -56,16 +79,24 @@ pub enum FixedBasis {
     Linear(Linear),
     /// Products of features.
     Polynomial(Polynomial),
+    /// Kernels.
+    Kernel(Kernel),
     /// The user's own functions.
     Functions(Functions),
 }
 
 impl FixedBasis {
+    /// All of so many features.
+    pub(crate) fn linear(columns: usize) -> Self {
+        FixedBasis::Linear(Linear::all(columns))
+    }
+
     /// Number of functions.
     pub fn len(&self) -> usize {
         match self {
             FixedBasis::Linear(b) => b.len(),
             FixedBasis::Polynomial(b) => b.len(),
+            FixedBasis::Kernel(b) => b.len(),
             FixedBasis::Functions(b) => b.len(),
         }
     }
@@ -80,6 +111,7 @@ impl FixedBasis {
         match self {
             FixedBasis::Linear(b) => b.name(k, features),
             FixedBasis::Polynomial(b) => b.name(k, features),
+            FixedBasis::Kernel(b) => b.name(k),
             FixedBasis::Functions(b) => b.name(k),
         }
     }
@@ -89,15 +121,23 @@ impl FixedBasis {
         match self {
             FixedBasis::Linear(b) => FixedBasis::Linear(b.keep(chosen)),
             FixedBasis::Polynomial(b) => FixedBasis::Polynomial(b.keep(chosen)),
+            FixedBasis::Kernel(b) => FixedBasis::Kernel(b.keep(chosen)),
             FixedBasis::Functions(b) => FixedBasis::Functions(b.keep(chosen)),
         }
     }
 
-    /// The columns that rows of x give.
-    pub fn columns<'a>(&'a self, x: Features<'a>) -> Result<Box<dyn Columns + 'a>> {
+    /// The columns that rows of x give; kernels are held in memory where they take at most a
+    /// quarter of the limit, and computed on demand beyond.
+    pub fn columns<'a>(
+        &'a self,
+        x: Features<'a>,
+        memory_limit: usize,
+        observer: &dyn Observer,
+    ) -> Result<Box<dyn Columns + 'a>> {
         match self {
             FixedBasis::Linear(b) => Ok(b.columns(x)),
             FixedBasis::Polynomial(b) => Ok(b.columns(x)),
+            FixedBasis::Kernel(b) => b.columns(x, memory_limit, observer),
             FixedBasis::Functions(b) => b.columns(x),
         }
     }
@@ -107,6 +147,7 @@ impl FixedBasis {
         match self {
             FixedBasis::Linear(b) => b.largest() < features,
             FixedBasis::Polynomial(b) => b.largest() < features,
+            FixedBasis::Kernel(b) => b.fits(features),
             FixedBasis::Functions(b) => b.fits(features),
         }
     }

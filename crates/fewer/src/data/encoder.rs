@@ -52,7 +52,7 @@ enum Kind {
 
 impl Encoding {
     /// The categories that have a column of their own.
-    fn shown<'a>(levels: &'a [String]) -> &'a [String] {
+    fn shown(levels: &[String]) -> &[String] {
         if levels.len() == 2 { &levels[1..] } else { levels }
     }
 }

@@ -11,6 +11,7 @@ mod target;
 pub(crate) use dataset::check_features;
 pub(crate) use encoder::quoted;
 pub(crate) use moments::{Standardised, Units};
+pub(crate) use sparse::SparseRows;
 
 pub use dataset::Dataset;
 pub use encoder::{Encoder, Missing};

@@ -299,6 +299,12 @@ impl Moments {
                 sum * factor[j] * factor_y
             })
             .collect();
+        let squares = (0..k)
+            .map(|j| {
+                let sum = s.squares[j] - 2.0 * offset[j] * s.columns[j] + n * offset[j] * offset[j];
+                (sum * factor[j] * factor[j]).max(0.0)
+            })
+            .collect();
         for b in 0..s.gram.columns() {
             for a in b..k {
                 let sum = s.gram[(a, b)] - offset[a] * s.columns[b] - offset[b] * s.columns[a]
@@ -307,7 +313,7 @@ impl Moments {
             }
         }
         crate::linalg::symmetrise(&mut s.gram);
-        Standardised { weight: n, gram: s.gram, cross }
+        Standardised { weight: n, gram: s.gram, squares, cross }
     }
 }
 
@@ -321,6 +327,18 @@ pub(crate) struct Units {
     pub target_deviation: f64,
 }
 
+impl Units {
+    /// What the target is divided by; 1 for a constant one.
+    pub fn target_unit(&self) -> f64 {
+        if self.target_deviation > 0.0 { self.target_deviation } else { 1.0 }
+    }
+
+    /// What columns are divided by; 1 for constant ones.
+    pub fn positive_deviations(&self) -> Vec<f64> {
+        self.deviation.iter().map(|&d| if d > 0.0 { d } else { 1.0 }).collect()
+    }
+}
+
 /// Moments in given [`Units`].
 #[derive(Debug, Clone)]
 pub(crate) struct Standardised {
@@ -328,6 +346,8 @@ pub(crate) struct Standardised {
     pub weight: f64,
     /// (k, k) Σ w x xᵀ, both triangles; 0×0 where not asked for.
     pub gram: Matrix,
+    /// (k,) Σ w x².
+    pub squares: Vec<f64>,
     /// (k,) Σ w x y.
     pub cross: Vec<f64>,
 }

@@ -221,6 +221,41 @@ impl<'a> SparseView<'a> {
     }
 }
 
+/// The entries of a sparse matrix row by row.
+pub(crate) struct SparseRows {
+    starts: Vec<usize>,
+    columns: Vec<usize>,
+    values: Vec<f64>,
+}
+
+impl SparseRows {
+    pub fn new(x: SparseView<'_>) -> Self {
+        let mut starts = vec![0usize; x.rows() + 1];
+        for j in 0..x.columns() {
+            x.column(j).for_each(|(i, _)| starts[i + 1] += 1);
+        }
+        for i in 0..x.rows() {
+            starts[i + 1] += starts[i];
+        }
+        let mut next = starts.clone();
+        let mut columns = vec![0; x.stored()];
+        let mut values = vec![0.0; x.stored()];
+        for j in 0..x.columns() {
+            for (i, v) in x.column(j) {
+                columns[next[i]] = j;
+                values[next[i]] = v;
+                next[i] += 1;
+            }
+        }
+        Self { starts, columns, values }
+    }
+
+    pub fn row(&self, i: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
+        let range = self.starts[i]..self.starts[i + 1];
+        self.columns[range.clone()].iter().copied().zip(self.values[range].iter().copied())
+    }
+}
+
 fn check_starts(
     groups: usize,
     kind: &str,

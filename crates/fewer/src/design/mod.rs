@@ -4,10 +4,12 @@
 //! its weight, whatever holds the values behind it: a [`Columns`].
 
 mod dense;
+mod kernel;
 mod sparse;
 mod standardised;
 
 pub use dense::DenseColumns;
+pub(crate) use kernel::{DenseKernel, SparseKernel};
 pub use sparse::SparseColumns;
 pub use standardised::Design;
 

@@ -79,6 +79,37 @@ impl<'a> Design<'a> {
         out
     }
 
+    /// [`apply`](Self::apply) for several sets of weights, the columns being computed once.
+    pub fn apply_each(&self, chosen: &[usize], betas: &[Vec<f64>]) -> Matrix {
+        let n = self.rows();
+        if self.columns.as_sparse().is_some() || betas.len() == 1 {
+            let columns = betas.iter().flat_map(|beta| self.apply(chosen, beta)).collect();
+            return Matrix::from_columns(n, betas.len(), columns);
+        }
+        let blocks: Vec<Vec<Vec<f64>>> = (0..n.div_ceil(ROWS))
+            .into_par_iter()
+            .map(|c| {
+                let rows = c * ROWS..((c + 1) * ROWS).min(n);
+                let mut out = vec![vec![0.0; rows.len()]; betas.len()];
+                let mut tile = Tile::default();
+                for (b, chosen) in chosen.chunks(COLUMNS).enumerate() {
+                    self.fill(rows.clone(), chosen, &mut tile);
+                    for (beta, out) in betas.iter().zip(&mut out) {
+                        tile.add_product(&beta[b * COLUMNS..][..chosen.len()], out);
+                    }
+                }
+                out
+            })
+            .collect();
+        let mut out = Matrix::zeros(n, betas.len());
+        for (c, block) in blocks.iter().enumerate() {
+            for (k, values) in block.iter().enumerate() {
+                out.column_mut(k)[c * ROWS..][..values.len()].copy_from_slice(values);
+            }
+        }
+        out
+    }
+
     /// Σ_i w_i φ_j(x_i) v_i for each of the chosen columns.
     pub fn apply_transpose(&self, chosen: &[usize], v: &[f64]) -> Vec<f64> {
         let weighted: Vec<f64> = match self.weights {

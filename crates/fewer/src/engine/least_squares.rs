@@ -5,6 +5,7 @@ use crate::data::{Moments, Units};
 use crate::design::Design;
 use crate::error::{Error, Result};
 use crate::linalg::{Cholesky, Matrix, dot};
+use std::sync::Arc;
 
 /// Least squares on a design, through its rows or through XᵀX.
 pub(crate) struct LeastSquares<'a> {
@@ -18,7 +19,7 @@ pub(crate) struct LeastSquares<'a> {
 }
 
 struct Gram {
-    matrix: Matrix,
+    matrix: Arc<Matrix>,
     /// Position in `matrix` of each column of the design, or `ABSENT`.
     position: Vec<usize>,
 }
@@ -51,7 +52,7 @@ impl<'a> LeastSquares<'a> {
     }
 
     /// Takes an XᵀX of all columns.
-    pub fn with_gram(mut self, matrix: Matrix) -> Self {
+    pub fn with_gram(mut self, matrix: Arc<Matrix>) -> Self {
         let position = (0..matrix.rows()).collect();
         self.gram = Some(Gram { matrix, position });
         self
@@ -64,13 +65,21 @@ impl<'a> LeastSquares<'a> {
     }
 
     /// Least squares from moments alone.
-    pub fn from_gram(matrix: Matrix, memory_limit: usize, observer: &'a dyn Observer) -> Self {
+    pub fn from_gram(matrix: Arc<Matrix>, memory_limit: usize, observer: &'a dyn Observer) -> Self {
         Self { design: None, gram: None, only_rows: false, memory_limit, observer }
             .with_gram(matrix)
     }
 
     pub fn design(&self) -> Option<&'a Design<'a>> {
         self.design
+    }
+
+    /// The rows, for a likelihood that cannot do without.
+    pub fn rows_needed(&self) -> Result<&'a Design<'a>> {
+        self.design.ok_or_else(|| Error::Unavailable {
+            what: "this fit from moments".into(),
+            hint: "only Gaussian noise can do without the rows".into(),
+        })
     }
 
     pub fn observer(&self) -> &'a dyn Observer {
@@ -93,7 +102,7 @@ impl<'a> LeastSquares<'a> {
             Moments::of(design.raw(), active, &zeros, design.weights(), true, self.observer)?;
         let (mean, deviation) = active.iter().map(|&j| design.units(j)).unzip();
         let units = Units { mean, deviation, target_mean: 0.0, target_deviation: 1.0 };
-        let matrix = moments.in_units(&units).gram;
+        let matrix = Arc::new(moments.in_units(&units).gram);
         let mut position = vec![ABSENT; design.raw().columns()];
         active.iter().enumerate().for_each(|(k, &j)| position[j] = k);
         self.gram = Some(Gram { matrix, position });
@@ -210,14 +219,16 @@ impl<'a> LeastSquares<'a> {
         active: &[usize],
         rows: f64,
         square: f64,
+        squares: &[f64],
         right: Right<'_>,
     ) -> Result<Option<RidgeOfHighestEvidence>> {
         let ones = vec![1.0; active.len()];
         let mut best: Option<RidgeOfHighestEvidence> = None;
+        // Mean of the diagonal of XXᵀ.
+        let diagonal = active.iter().map(|&j| squares[j]).sum::<f64>() / rows;
         let empty = -0.5 * rows * (square / rows).ln();
         for exponent in -12..=4 {
-            // Columns have mean square 1, so the diagonal of XXᵀ is about k.
-            let r = active.len() as f64 * 10f64.powf(f64::from(exponent) / 2.0);
+            let r = diagonal * 10f64.powf(f64::from(exponent) / 2.0);
             let Some(ridge) = self.ridge(active, &ones, r, right)? else { continue };
             // yᵀ(XXᵀ + rI)⁻¹y = (yᵀy − yᵀXβ) / r
             let quadratic =

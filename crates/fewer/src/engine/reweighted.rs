@@ -77,6 +77,8 @@ pub(crate) struct Reweighted<'a, 'd> {
     pub prior: &'a dyn ScaleMixture,
     /// (p,) The prior is on `scale[j] * beta[j]`.
     pub scale: &'a [f64],
+    /// (p,) Σ w x² of each column.
+    pub squares: &'a [f64],
     pub active: Vec<usize>,
     pub beta: Vec<f64>,
     /// (p,) Columns that may come back from zero.
@@ -216,14 +218,14 @@ impl Reweighted<'_, '_> {
             return Ok(());
         }
         let precision = self.likelihood.precision();
-        // Far below what the data say of any weight: λ = 0 is then least squares.
-        let least = 1e-14 * precision * self.likelihood.weight();
         let u: Vec<f64> = self
             .active
             .iter()
             .zip(&self.beta)
             .map(|(&j, &b)| {
                 let f = self.scale[j];
+                // Far below what the data say of the weight: λ = 0 is then least squares.
+                let least = 1e-14 * precision * self.squares[j];
                 (f * f * self.prior.weight(f * b)).max(least).sqrt().recip()
             })
             .collect();
@@ -241,16 +243,17 @@ impl Reweighted<'_, '_> {
         let Some(pull) = self.prior.pull_at_zero() else { return false };
         let precision = self.likelihood.precision();
         let keep: Vec<bool> = if pull.is_infinite() {
-            let least = JEFFREYS_ZERO / (precision * self.likelihood.weight()).sqrt();
-            self.beta.iter().map(|b| b.abs() > least).collect()
+            let least = |j: usize| JEFFREYS_ZERO / (precision * self.squares[j]).sqrt();
+            self.active.iter().zip(&self.beta).map(|(&j, b)| b.abs() > least(j)).collect()
         } else {
             let largest = self.beta.iter().fold(0.0, |a: f64, b| a.max(b.abs()));
             let residual = self.likelihood.residual_products();
             (0..self.beta.len())
                 .map(|k| {
                     // Where coordinate descent would put this weight: exactly zero?
-                    let alone = precision * (residual[k] + self.likelihood.weight() * self.beta[k]);
-                    let zero = alone.abs() <= self.scale[self.active[k]] * pull;
+                    let j = self.active[k];
+                    let alone = precision * (residual[k] + self.squares[j] * self.beta[k]);
+                    let zero = alone.abs() <= self.scale[j] * pull;
                     self.beta[k] != 0.0 && !(zero && self.beta[k].abs() < LAPLACE_ZERO * largest)
                 })
                 .collect()
@@ -292,7 +295,7 @@ impl Reweighted<'_, '_> {
         let start = self.beta.clone();
         let mut last = self.residual();
         for _ in 0..12 {
-            let Some(mut hessian) = self.likelihood.hessian(self.data, &self.active) else {
+            let Some(mut hessian) = self.likelihood.hessian(self.data, &self.active)? else {
                 return Ok(false);
             };
             let precision = self.likelihood.precision();
@@ -345,8 +348,8 @@ impl Reweighted<'_, '_> {
             if excess > 1e-9 * self.scale[j] * pull.max(f64::MIN_POSITIVE) {
                 let at = self.active.partition_point(|&a| a < j);
                 self.active.insert(at, j);
-                // A coordinate step from zero, on a column of mean square 1.
-                self.beta.insert(at, g.signum() * excess / (precision * self.likelihood.weight()));
+                // A coordinate step from zero.
+                self.beta.insert(at, g.signum() * excess / (precision * self.squares[j]));
                 wrong = true;
             }
         }
@@ -362,7 +365,8 @@ impl Reweighted<'_, '_> {
             return false;
         }
         let mut order: Vec<usize> = (0..self.active.len()).collect();
-        order.sort_by(|&a, &b| self.beta[a].abs().total_cmp(&self.beta[b].abs()));
+        let effect = |k: usize| self.beta[k].abs() * self.squares[self.active[k]].sqrt();
+        order.sort_by(|&a, &b| effect(a).total_cmp(&effect(b)));
         let mut keep = vec![true; self.active.len()];
         for &k in &order[..excess.div_ceil(2)] {
             keep[k] = false;

@@ -63,11 +63,6 @@ impl<'a> Gaussian<'a> {
         Self::new(noise, self.weight, self.target, self.cross, self.square)
     }
 
-    /// (p,) Σ w x y.
-    pub fn cross(&self) -> &'a [f64] {
-        self.cross
-    }
-
     /// Σ w (y − η)².
     pub fn residual_square(&self) -> f64 {
         self.residual_square
@@ -124,10 +119,6 @@ impl QuadraticBound for Gaussian<'_> {
         Ok(())
     }
 
-    fn weight(&self) -> f64 {
-        self.weight
-    }
-
     fn value(&self) -> f64 {
         0.5 * self.weight * self.variance.ln() + 0.5 * self.residual_square / self.variance
     }
@@ -169,8 +160,8 @@ impl QuadraticBound for Gaussian<'_> {
         design.apply_transpose(wanted, &self.rows)
     }
 
-    fn hessian(&self, data: &LeastSquares<'_>, active: &[usize]) -> Option<Matrix> {
-        let mut matrix = data.gram_of(active)?;
+    fn hessian(&self, data: &LeastSquares<'_>, active: &[usize]) -> Result<Option<Matrix>> {
+        let Some(mut matrix) = data.gram_of(active) else { return Ok(None) };
         let precision = self.precision();
         // With σ² at its best for each β, −log p = (n/2) log RSS, which curves less.
         let profile = if self.is_free() { 2.0 * precision * precision / self.weight } else { 0.0 };
@@ -180,7 +171,7 @@ impl QuadraticBound for Gaussian<'_> {
                 column[a] = precision * column[a] - profile * self.residual[a] * self.residual[b];
             }
         }
-        Some(matrix)
+        Ok(Some(matrix))
     }
 
     fn hold_noise(&mut self, hold: bool) -> bool {

@@ -1,8 +1,10 @@
 //! How targets scatter about the model: values, gradients and bounds.
 
 mod gaussian;
+mod probit;
 
 pub(crate) use gaussian::{Gaussian, Noise};
+pub(crate) use probit::Probit;
 
 use crate::engine::LeastSquares;
 use crate::error::Result;
@@ -16,9 +18,6 @@ pub(crate) trait QuadraticBound {
     /// Moves to new weights on the active columns: everything below is then at these.
     fn update(&mut self, data: &mut LeastSquares<'_>, active: &[usize], beta: &[f64])
     -> Result<()>;
-
-    /// Σ w.
-    fn weight(&self) -> f64;
 
     /// −log p at the current weights.
     fn value(&self) -> f64;
@@ -45,7 +44,7 @@ pub(crate) trait QuadraticBound {
     ) -> Vec<f64>;
 
     /// Second derivatives of −log p in the active weights, or nothing where they cost too much.
-    fn hessian(&self, data: &LeastSquares<'_>, active: &[usize]) -> Option<Matrix>;
+    fn hessian(&self, data: &LeastSquares<'_>, active: &[usize]) -> Result<Option<Matrix>>;
 
     /// Lets the noise variance follow the residuals, or holds it; true if it was just released.
     fn hold_noise(&mut self, hold: bool) -> bool;

@@ -63,6 +63,21 @@ pub fn add_outer(out: &mut Matrix, tile: &Tile) {
     add_lower(out, t, t.transpose());
 }
 
+/// Writes a·bᵀ into `out`, by columns.
+pub fn tile_product(a: &Tile, b: &Tile, out: &mut Tile) {
+    let (rows, columns) = (a.rows(), b.rows());
+    out.reset(rows, columns, Layout::Columns);
+    faer::linalg::matmul::matmul(
+        MatMut::from_column_major_slice_mut(out.values_mut(), rows, columns),
+        Accum::Replace,
+        tile_ref(a),
+        tile_ref(b).transpose(),
+        1.0,
+        Par::Seq,
+    );
+    clear_vector_registers();
+}
+
 /// Copies the lower triangle onto the upper one.
 pub fn symmetrise(matrix: &mut Matrix) {
     const BLOCK: usize = 64;

@@ -1,10 +1,14 @@
 //! The methods of the papers: each a small file that names a likelihood, a prior, a basis and an
 //! engine.
 
+mod em;
+mod probit_classifier;
 mod settings;
 mod sparse_regressor;
 mod training;
 
+pub use em::{BalancedRule, BasisKind, ClassWeight};
+pub use probit_classifier::ProbitClassifier;
 pub use settings::{Intercept, PriorKind, Variant};
 pub use sparse_regressor::SparseRegressor;
 
@@ -16,7 +20,8 @@ use crate::model::Model;
 use std::sync::Arc;
 
 /// The methods by name: in Python and model files, and on the command line.
-pub const METHODS: &[(&str, &str)] = &[("SparseRegressor", "sparse")];
+pub const METHODS: &[(&str, &str)] =
+    &[("SparseRegressor", "sparse"), ("ProbitClassifier", "probit")];
 
 /// Fits a method chosen by name, with settings as a JSON object: what front ends call.
 ///
@@ -39,6 +44,9 @@ pub fn fit(
 ) -> Result<Model> {
     match method {
         "SparseRegressor" | "sparse" => SparseRegressor::from_json(settings)?
+            .with_functions(functions)
+            .fit_observed(data, observer),
+        "ProbitClassifier" | "probit" => ProbitClassifier::from_json(settings)?
             .with_functions(functions)
             .fit_observed(data, observer),
         _ => {

@@ -1,10 +1,7 @@
-//! From a data set and a basis to the columns that an engine weighs: what every Gaussian method
-//! does first.
+//! The columns of a fit in well-scaled units, with those that cannot help set aside.
 
-use crate::basis::{Basis, FixedBasis};
 use crate::data::{Moments, Standardised, Units};
 use crate::design::{Columns, Design};
-use crate::engine::Observer;
 use crate::error::{Error, Result};
 use crate::linalg::{Matrix, Tile};
 use crate::method::Intercept;
@@ -49,7 +46,7 @@ impl Columns for WithOnes<'_> {
 /// The columns of a fit in well-scaled units, with those that cannot help set aside.
 pub(crate) struct Training {
     pub units: Units,
-    /// (p,) Σ w x y, and (p, p) Σ w x xᵀ where there are no more columns than rows.
+    /// Sums in these units; XᵀX only where there are no more columns than rows.
     pub moments: Standardised,
     /// Columns that take part, rising.
     pub usable: Vec<usize>,
@@ -57,24 +54,29 @@ pub(crate) struct Training {
 }
 
 impl Training {
-    /// Chooses the units and sets constant columns aside.
+    /// Chooses the units and sets constant columns aside; without `rescale` (kernels) columns are
+    /// centred only.
     pub fn new(
         moments: Moments,
         intercept: Intercept,
         standardize: bool,
+        rescale: bool,
         name: &dyn Fn(usize) -> String,
     ) -> Result<Self> {
         let ones = (intercept == Intercept::Penalised).then(|| moments.columns() - 1);
         let centre_columns = match intercept {
             Intercept::Free => true,
             Intercept::None => false,
-            Intercept::Penalised => standardize,
+            Intercept::Penalised => standardize && rescale,
         };
         // A constant column says what the intercept says.
         let constants = moments.units(intercept != Intercept::None, false).deviation;
         let mut units = moments.units(centre_columns, intercept == Intercept::Free);
         if let Some(ones) = ones {
             (units.mean[ones], units.deviation[ones]) = (0.0, 1.0);
+        }
+        if !rescale {
+            units.deviation.iter_mut().filter(|d| **d > 0.0).for_each(|d| *d = 1.0);
         }
         let finite = |v: &f64| v.is_finite();
         if let Some(j) = units.deviation.iter().position(|d| !finite(d)) {
@@ -108,7 +110,7 @@ impl Training {
     /// Sets columns aside that are equal, or opposite, to an earlier one.
     pub fn drop_duplicates(&mut self, design: Option<&Design<'_>>, name: &dyn Fn(usize) -> String) {
         let pairs = if self.moments.gram.rows() > 0 {
-            duplicates_by_gram(&self.moments.gram, self.moments.weight, &self.usable)
+            duplicates_by_gram(&self.moments.gram, &self.usable)
         } else {
             design.map_or(Vec::new(), |d| duplicates_by_projection(d, &self.usable))
         };
@@ -122,14 +124,13 @@ impl Training {
 /// Two columns of unit variance whose correlation is ±1 to this are one.
 const SAME: f64 = 1e-13;
 
-fn duplicates_by_gram(gram: &Matrix, weight: f64, usable: &[usize]) -> Vec<(usize, usize)> {
+fn duplicates_by_gram(gram: &Matrix, usable: &[usize]) -> Vec<(usize, usize)> {
     let mut pairs: Vec<(usize, usize)> = Vec::new();
     for (k, &j) in usable.iter().enumerate() {
         let column = gram.column(j);
         let original = usable[..k]
             .iter()
             .find(|&&i| column[i].abs() >= (1.0 - SAME) * (gram[(i, i)] * gram[(j, j)]).sqrt());
-        debug_assert!(weight > 0.0);
         if let Some(&i) = original {
             pairs.push((j, i));
         }
@@ -171,28 +172,6 @@ fn duplicates_by_projection(design: &Design<'_>, usable: &[usize]) -> Vec<(usize
     pairs
 }
 
-/// Resolves the basis and shows its columns, with the ones where the intercept is penalised.
-pub(crate) fn columns_of<'a>(
-    fixed: &'a FixedBasis,
-    features: crate::data::Features<'a>,
-    intercept: Intercept,
-) -> Result<Box<dyn Columns + 'a>> {
-    let columns = fixed.columns(features)?;
-    Ok(if intercept == Intercept::Penalised { Box::new(WithOnes(columns)) } else { columns })
-}
-
-/// Resolves a basis that must have at least one function.
-pub(crate) fn resolve(basis: &Basis, columns: usize) -> Result<FixedBasis> {
-    let fixed = basis.resolve(columns)?;
-    if fixed.is_empty() {
-        return Err(Error::Empty {
-            what: "the basis".into(),
-            expected: "at least one function is needed".into(),
-        });
-    }
-    Ok(fixed)
-}
-
 /// Runs on `n_jobs` threads, or on all of them.
 pub(crate) fn on_threads<T: Send>(
     n_jobs: Option<usize>,
@@ -204,16 +183,4 @@ pub(crate) fn on_threads<T: Send>(
         .build()
         .map_err(|e| Error::setting("n_jobs", threads, format!("no such pool of threads: {e}")))?
         .install(work)
-}
-
-/// The moments of all columns, with or without XᵀX.
-pub(crate) fn moments_of(
-    columns: &dyn Columns,
-    target: &[f64],
-    weights: Option<&[f64]>,
-    gram: bool,
-    observer: &dyn Observer,
-) -> Result<Moments> {
-    let all: Vec<usize> = (0..columns.columns()).collect();
-    Moments::of(columns, &all, target, weights, gram, observer)
 }

@@ -1,37 +1,47 @@
 //! A model in words: its terms as a table, and as a formula.
 
-use super::Model;
+use super::{Link, Model, Term};
 
-/// The terms of a model with their shares of what it explains, the strongest first.
+/// The terms of a model, those of the largest effect first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Explanation {
-    /// For each term: name, weight in the units of the data, change of the prediction when the
-    /// term moves by one standard deviation.
-    pub terms: Vec<(String, f64, f64)>,
-    /// The intercept.
-    pub intercept: f64,
-    /// Name of the target.
-    pub target: String,
+    /// The terms.
+    pub terms: Vec<Term>,
+    /// The intercept of each output.
+    pub intercepts: Vec<f64>,
+    /// What each output stands for: the target, or a class of it.
+    pub outputs: Vec<String>,
     /// Functions that the basis offered.
     pub basis_size: usize,
 }
 
 impl std::fmt::Display for Explanation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let width = self.terms.iter().map(|t| t.0.chars().count()).max().unwrap_or(0).max(11);
-        writeln!(
-            f,
-            "{} = sum of weight × term: {} of {} terms kept",
-            self.target,
-            self.terms.len(),
-            self.basis_size
-        )?;
-        writeln!(f, "{:<width$}  {:>13}  {:>19}", "term", "weight", "effect of one s.d.")?;
-        writeln!(f, "{:<width$}  {:>13}", "(intercept)", number(self.intercept))?;
-        for (name, weight, effect) in &self.terms {
-            writeln!(f, "{name:<width$}  {:>13}  {:>19}", number(*weight), number(*effect))?;
+        writeln!(f, "{} of {} terms kept", self.terms.len(), self.basis_size)?;
+        let width = self.terms.iter().map(|t| t.name.chars().count()).max().unwrap_or(0).max(11);
+        let one = self.outputs.len() == 1;
+        let columns: Vec<String> = if one {
+            vec![format!("weight in {}", self.outputs[0]), "effect of one s.d.".into()]
+        } else {
+            self.outputs.clone()
+        };
+        let widths: Vec<usize> = columns.iter().map(|c| c.chars().count().max(11)).collect();
+        write!(f, "{:<width$}", "term")?;
+        for (column, w) in columns.iter().zip(&widths) {
+            write!(f, "  {column:>w$}")?;
         }
-        Ok(())
+        write!(f, "\n{:<width$}", "(intercept)")?;
+        for (b, w) in self.intercepts.iter().zip(&widths) {
+            write!(f, "  {:>w$}", number(*b))?;
+        }
+        for term in &self.terms {
+            write!(f, "\n{:<width$}", term.name)?;
+            let effect = one.then(|| term.effect());
+            for (value, w) in term.weights.iter().chain(&effect).zip(&widths) {
+                write!(f, "  {:>w$}", number(*value))?;
+            }
+        }
+        writeln!(f)
     }
 }
 
@@ -46,44 +56,53 @@ impl Model {
     /// # let data = Dataset::new(DenseView::by_rows(&x, 100, 3)?, &y)?;
     /// let model = SparseRegressor::new().fit(&data)?;
     /// println!("{}", model.explain());
-    /// assert_eq!(model.explain().terms[0].0, "x2");
+    /// assert_eq!(model.explain().terms[0].name, "x2");
     /// # Ok::<(), fewer::Error>(())
     /// ```
     pub fn explain(&self) -> Explanation {
-        let mut terms: Vec<(String, f64, f64)> =
-            self.terms.iter().map(|t| (t.name.clone(), t.weight, t.weight * t.deviation)).collect();
-        terms.sort_by(|a, b| b.2.abs().total_cmp(&a.2.abs()));
+        let mut terms = self.terms.clone();
+        terms.sort_by(|a, b| b.effect().abs().total_cmp(&a.effect().abs()));
+        let class = |k: usize| self.classes.as_ref().map(|c| c[k].to_string());
         Explanation {
             terms,
-            intercept: self.intercept(),
-            target: self.target.clone(),
+            intercepts: (0..self.outputs()).map(|k| self.intercept_of(k)).collect(),
+            outputs: match self.outputs() {
+                1 => vec![class(1).unwrap_or_else(|| self.target.clone())],
+                n => (0..n).filter_map(class).collect(),
+            },
             basis_size: self.basis_size,
         }
     }
 
-    /// The model as one line: `2 - 0.5 x2`.
+    /// The first output as one line: `2 - 0.5 x2`. A probit's is inside Φ.
     pub fn formula(&self) -> String {
+        self.formula_of(0)
+    }
+
+    /// An output as one line.
+    pub fn formula_of(&self, output: usize) -> String {
         let mut out = String::new();
-        let intercept = self.intercept();
-        let shown = number(intercept);
-        if shown != "0" || self.terms.is_empty() {
+        let shown = number(self.intercept_of(output));
+        let terms: Vec<&Term> = self.terms.iter().filter(|t| t.weights[output] != 0.0).collect();
+        if shown != "0" || terms.is_empty() {
             out.push_str(&shown);
         }
-        for term in &self.terms {
-            let sign = if term.weight < 0.0 { "-" } else { "+" };
-            let separator = match (out.is_empty(), sign) {
-                (true, "-") => "-".to_string(),
-                (true, _) => String::new(),
-                (false, sign) => format!(" {sign} "),
+        for term in terms {
+            let weight = term.weights[output];
+            let separator = match (out.is_empty(), weight < 0.0) {
+                (true, true) => "-",
+                (true, false) => "",
+                (false, true) => " - ",
+                (false, false) => " + ",
             };
             let name = if term.name.contains(['-', '+']) {
                 format!("({})", term.name)
             } else {
                 term.name.clone()
             };
-            out.push_str(&format!("{separator}{} {name}", number(term.weight.abs())));
+            out.push_str(&format!("{separator}{} {name}", number(weight.abs())));
         }
-        out
+        if self.link == Link::Probit { format!("Φ({out})") } else { out }
     }
 }
 

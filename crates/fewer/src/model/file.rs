@@ -133,12 +133,18 @@ impl Model {
 
     /// A file can have a right checksum and still make no sense.
     fn check(&self, path: &Path) -> Result<()> {
+        let outputs = match &self.classes {
+            Some(classes) if classes.len() != 2 => classes.len(),
+            _ => 1,
+        };
         let consistent = self.basis.len() == self.terms.len()
             && self.basis.fits(self.features.len())
-            && self
-                .terms
-                .iter()
-                .all(|t| t.index < self.basis_size && t.weight.is_finite() && t.deviation > 0.0);
+            && self.base.len() == outputs
+            && self.terms.iter().all(|t| {
+                t.index < self.basis_size
+                    && t.weights.len() == outputs
+                    && t.weights.iter().all(|w| w.is_finite())
+            });
         if consistent {
             return Ok(());
         }

@@ -7,10 +7,13 @@ mod report;
 pub use explain::Explanation;
 pub use report::{Certificate, CertificateKind, DroppedColumn, Report};
 
-use crate::basis::{BlockFunction, FixedBasis};
-use crate::data::{Encoder, Features, Table, check_features, quoted};
+use crate::basis::{BlockFunction, FixedBasis, Kernel};
+use crate::data::{DenseView, Encoder, Features, Label, Table, check_features, quoted};
 use crate::design::Design;
+use crate::engine::Silent;
 use crate::error::{Error, Result};
+use crate::linalg::Matrix;
+use crate::special::{log_normal_cdf, normal_cdf};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -21,12 +24,36 @@ pub struct Term {
     pub name: String,
     /// Its position among all functions of the basis.
     pub index: usize,
-    /// Its weight, in the units of the data.
-    pub weight: f64,
+    /// Its weight in each output, in the units of the data; regression and two classes have one.
+    pub weights: Vec<f64>,
     /// Its mean in the training data, or 0 where columns were not centred.
     pub centre: f64,
-    /// Its standard deviation in the training data.
+    /// Its standard deviation (about `centre`) in the training data.
     pub deviation: f64,
+}
+
+impl Term {
+    /// Its weight in the first output: the only one in regression and for two classes.
+    pub fn weight(&self) -> f64 {
+        self.weights[0]
+    }
+
+    /// The largest change of an output when the term moves by one standard deviation.
+    pub fn effect(&self) -> f64 {
+        self.weights.iter().fold(0.0, |a: f64, w| if w.abs() > a.abs() { *w } else { a })
+            * self.deviation
+    }
+}
+
+/// How an output becomes a prediction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Link {
+    /// It is the prediction.
+    Identity,
+    /// Φ of it is the probability of a class.
+    Probit,
 }
 
 /// A fitted model.
@@ -52,11 +79,14 @@ pub struct Model {
     pub(crate) features: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) encoder: Option<Encoder>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) classes: Option<Vec<Label>>,
+    pub(crate) link: Link,
     pub(crate) basis: FixedBasis,
     pub(crate) basis_size: usize,
     pub(crate) terms: Vec<Term>,
-    /// The prediction where every term is at its centre.
-    pub(crate) base: f64,
+    /// Each output where every term is at its centre.
+    pub(crate) base: Vec<f64>,
     pub(crate) noise_std: Option<f64>,
     pub(crate) report: Report,
 }
@@ -108,16 +138,44 @@ impl Model {
         self.basis_size
     }
 
-    /// The prediction where every feature is zero (for a linear basis).
-    pub fn intercept(&self) -> f64 {
-        self.base - self.terms.iter().map(|t| t.weight * t.centre).sum::<f64>()
+    /// Number of outputs: one for regression and two classes, else one for each class.
+    pub fn outputs(&self) -> usize {
+        self.base.len()
     }
 
-    /// Weights of all functions of the basis, zeros included.
+    /// The classes, where the model tells classes apart.
+    pub fn classes(&self) -> Option<&[Label]> {
+        self.classes.as_deref()
+    }
+
+    /// The first output where every feature is zero (for a linear basis).
+    pub fn intercept(&self) -> f64 {
+        self.intercept_of(0)
+    }
+
+    /// An output where every feature is zero (for a linear basis).
+    pub fn intercept_of(&self, output: usize) -> f64 {
+        self.base[output] - self.terms.iter().map(|t| t.weights[output] * t.centre).sum::<f64>()
+    }
+
+    /// Weights of all functions of the basis in the first output, zeros included.
     pub fn coefficients(&self) -> Vec<f64> {
+        self.coefficients_of(0)
+    }
+
+    /// Weights of all functions of the basis in an output, zeros included.
+    pub fn coefficients_of(&self, output: usize) -> Vec<f64> {
         let mut out = vec![0.0; self.basis_size];
-        self.terms.iter().for_each(|t| out[t.index] = t.weight);
+        self.terms.iter().for_each(|t| out[t.index] = t.weights[output]);
         out
+    }
+
+    /// The kernel with the centres kept, for a model of kernels.
+    pub fn kernel(&self) -> Option<&Kernel> {
+        match &self.basis {
+            FixedBasis::Kernel(kernel) => Some(kernel),
+            _ => None,
+        }
     }
 
     /// Standard deviation of the noise, where the model has one.
@@ -135,8 +193,8 @@ impl Model {
         self.basis.supply(Arc::new(function))
     }
 
-    /// The mean prediction for each row; only the kept terms are computed.
-    pub fn predict<'a>(&self, features: impl Into<Features<'a>>) -> Result<Vec<f64>> {
+    /// The outputs η for each row; only the kept terms are computed.
+    pub fn decision<'a>(&self, features: impl Into<Features<'a>>) -> Result<Matrix> {
         let features = features.into();
         if features.columns() != self.features.len() {
             return Err(Error::Columns {
@@ -148,35 +206,92 @@ impl Model {
             });
         }
         check_features(&features, &self.features)?;
-        let columns = self.basis.columns(features)?;
+        // Nothing is held: the rows to predict may be many.
+        let columns = self.basis.columns(features, 0, &Silent)?;
         let chosen: Vec<usize> = (0..self.terms.len()).collect();
-        let weights: Vec<f64> = self.terms.iter().map(|t| t.weight * t.deviation).collect();
         let centre = self.terms.iter().map(|t| t.centre).collect();
-        let scale = self.terms.iter().map(|t| t.deviation).collect();
-        let mut out = Design::new(&*columns, None, centre, scale).apply(&chosen, &weights);
-        out.iter_mut().for_each(|y| *y += self.base);
-        if let Some(i) = out.iter().position(|y| !y.is_finite()) {
-            return Err(Error::Value {
-                row: i + 1,
-                column: self.target.clone(),
-                value: format!("the prediction is {}", out[i]),
-                expected: "the inputs are too far outside the range of the training data".into(),
-            });
+        let design = Design::new(&*columns, None, centre, vec![1.0; chosen.len()]);
+        let weights: Vec<Vec<f64>> = (0..self.outputs())
+            .map(|k| self.terms.iter().map(|t| t.weights[k]).collect())
+            .collect();
+        let mut out = design.apply_each(&chosen, &weights);
+        for (k, base) in self.base.iter().enumerate() {
+            let column = out.column_mut(k);
+            column.iter_mut().for_each(|y| *y += base);
+            if let Some(i) = column.iter().position(|y| !y.is_finite()) {
+                return Err(Error::Value {
+                    row: i + 1,
+                    column: self.target.clone(),
+                    value: format!("the prediction is {}", column[i]),
+                    expected: "the inputs are too far outside the range of the training data"
+                        .into(),
+                });
+            }
         }
         Ok(out)
     }
 
-    /// The mean prediction for each row of a table; columns are found by name.
-    pub fn predict_table(&self, table: &Table) -> Result<Vec<f64>> {
-        match &self.encoder {
-            Some(encoder) => {
-                let x = encoder.encode(table)?;
-                self.predict(crate::data::DenseView::by_columns(
-                    x.as_slice(),
-                    x.rows(),
-                    x.columns(),
-                )?)
+    /// The mean prediction for each row.
+    pub fn predict<'a>(&self, features: impl Into<Features<'a>>) -> Result<Vec<f64>> {
+        if self.classes.is_some() {
+            return Err(Error::Unavailable {
+                what: "a number as prediction".into(),
+                hint: "the model tells classes apart: ask for labels or probabilities".into(),
+            });
+        }
+        Ok(self.decision(features)?.column(0).to_vec())
+    }
+
+    /// Probabilities of the classes: a row for each row, a column for each class.
+    pub fn predict_probabilities<'a>(&self, features: impl Into<Features<'a>>) -> Result<Matrix> {
+        let classes = self.classes_needed()?;
+        let eta = self.decision(features)?;
+        let mut out = Matrix::zeros(eta.rows(), classes.len());
+        for i in 0..eta.rows() {
+            if eta.columns() == 1 {
+                out[(i, 0)] = normal_cdf(-eta[(i, 0)]);
+                out[(i, 1)] = normal_cdf(eta[(i, 0)]);
+                continue;
             }
+            // Relative to the largest, so that rows far from every class still sum to 1.
+            let logs: Vec<f64> = (0..eta.columns()).map(|k| log_normal_cdf(eta[(i, k)])).collect();
+            let largest = logs.iter().fold(f64::NEG_INFINITY, |a, &l| a.max(l));
+            let total: f64 = logs.iter().map(|l| (l - largest).exp()).sum();
+            logs.iter().enumerate().for_each(|(k, l)| out[(i, k)] = (l - largest).exp() / total);
+        }
+        Ok(out)
+    }
+
+    /// The most probable class of each row, as a position in [`classes`](Self::classes).
+    pub fn predict_codes<'a>(&self, features: impl Into<Features<'a>>) -> Result<Vec<usize>> {
+        self.classes_needed()?;
+        let eta = self.decision(features)?;
+        Ok((0..eta.rows())
+            .map(|i| match eta.columns() {
+                1 => usize::from(eta[(i, 0)] > 0.0),
+                n => (1..n).fold(0, |best, k| if eta[(i, k)] > eta[(i, best)] { k } else { best }),
+            })
+            .collect())
+    }
+
+    /// The most probable class of each row.
+    pub fn predict_labels<'a>(&self, features: impl Into<Features<'a>>) -> Result<Vec<Label>> {
+        let codes = self.predict_codes(features)?;
+        let classes = self.classes_needed()?;
+        Ok(codes.into_iter().map(|c| classes[c].clone()).collect())
+    }
+
+    fn classes_needed(&self) -> Result<&[Label]> {
+        self.classes.as_deref().ok_or_else(|| Error::Unavailable {
+            what: "a class as prediction".into(),
+            hint: "the model predicts numbers".into(),
+        })
+    }
+
+    /// The features of a table, found by name: what the predicting functions take.
+    pub fn encode(&self, table: &Table) -> Result<Matrix> {
+        match &self.encoder {
+            Some(encoder) => encoder.encode(table),
             None => Err(Error::Unavailable {
                 what: "a prediction by column names".into(),
                 hint: format!(
@@ -186,5 +301,11 @@ impl Model {
                 ),
             }),
         }
+    }
+
+    /// The mean prediction for each row of a table; columns are found by name.
+    pub fn predict_table(&self, table: &Table) -> Result<Vec<f64>> {
+        let x = self.encode(table)?;
+        self.predict(DenseView::by_columns(x.as_slice(), x.rows(), x.columns())?)
     }
 }

@@ -1,0 +1,388 @@
+//! Kernels k(x, c), one function for each centre c.
+
+use super::centres::{Centre, Centres, Landmarks, distinct_rows, random_subset, spread_subset};
+use super::linear::whole;
+use crate::data::{Dataset, Features, Moments};
+use crate::design::{Columns, DenseColumns, DenseKernel, SparseKernel};
+use crate::engine::{Observer, Silent};
+use crate::error::{Error, Result};
+use crate::linalg::{Matrix, Tile};
+use crate::special::exp_in_place;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+/// Rows of a tile of inputs.
+const ROWS: usize = 256;
+/// Columns of a tile of the kernel matrix.
+const CENTRES: usize = 64;
+/// Rows among which the median distance is taken.
+const MEDIAN_ROWS: usize = 500;
+
+/// The form of a kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum KernelForm {
+    /// exp(−γ‖x − c‖²).
+    Rbf,
+    /// exp(−γ‖x − c‖₁).
+    Laplacian,
+    /// (1 + a) exp(−a), a = √3 ‖x − c‖/ℓ, ℓ = 1/√(2γ).
+    Matern32,
+    /// (1 + a + a²/3) exp(−a), a = √5 ‖x − c‖/ℓ, ℓ = 1/√(2γ).
+    Matern52,
+    /// (γ x·c + coef0)^degree.
+    PolynomialKernel,
+    /// x·c.
+    LinearKernel,
+}
+
+impl KernelForm {
+    /// Whether it depends on x − c only.
+    pub(crate) fn is_stationary(self) -> bool {
+        !matches!(self, KernelForm::PolynomialKernel | KernelForm::LinearKernel)
+    }
+}
+
+/// The width parameter γ of a kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Gamma {
+    /// A number.
+    Number(f64),
+    /// A rule.
+    Rule(GammaRule),
+}
+
+/// How γ is read off the training data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GammaRule {
+    /// 1/(d·variance of the inputs).
+    Scale,
+    /// 1/median², of the distances between training rows (1/median for the Laplacian).
+    Median,
+}
+
+impl Default for Gamma {
+    fn default() -> Self {
+        Gamma::Rule(GammaRule::Scale)
+    }
+}
+
+/// What the user asks for.
+#[derive(Debug, Clone)]
+pub struct KernelSettings {
+    /// The form.
+    pub form: KernelForm,
+    /// The width.
+    pub gamma: Gamma,
+    /// Degree of the polynomial kernel.
+    pub degree: u32,
+    /// Constant of the polynomial kernel.
+    pub coef0: f64,
+    /// The centres.
+    pub centres: Centres,
+    /// Whether inputs have unit variance inside.
+    pub standardize: bool,
+}
+
+/// A kernel with its centres.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Kernel {
+    form: KernelForm,
+    gamma: f64,
+    degree: u32,
+    coef0: f64,
+    /// (d,) Inputs are (x − shift) · scale inside.
+    shift: Vec<f64>,
+    scale: Vec<f64>,
+    /// Training row (from 0) of each centre, or its position among the given ones.
+    rows: Vec<usize>,
+    /// The centres in the units of the data.
+    centres: Vec<Centre>,
+}
+
+impl Kernel {
+    pub(super) fn resolve(settings: &KernelSettings, data: &Dataset<'_>) -> Result<Self> {
+        let form = settings.form;
+        let x = *data.features();
+        let (shift, scale) = input_units(data, settings)?;
+        let (rows, centres) = match &settings.centres {
+            Centres::Given(points) => {
+                check_points(points, x.columns())?;
+                ((0..points.len()).collect(), points.iter().cloned().map(Centre::Dense).collect())
+            }
+            Centres::Rows => distinct_rows(data),
+            Centres::Landmarks(count, how, seed) => {
+                let (rows, centres) = distinct_rows(data);
+                let chosen = match how {
+                    Landmarks::Random => random_subset(rows.len(), *count, *seed),
+                    Landmarks::Kmeans => spread_subset(&centres, &scale, *count, *seed),
+                };
+                (
+                    chosen.iter().map(|&k| rows[k]).collect(),
+                    chosen.iter().map(|&k| centres[k].clone()).collect(),
+                )
+            }
+        };
+        let mut kernel = Self {
+            form,
+            gamma: 1.0,
+            degree: settings.degree,
+            coef0: settings.coef0,
+            shift,
+            scale,
+            rows,
+            centres,
+        };
+        kernel.gamma = match settings.gamma {
+            Gamma::Number(gamma) => gamma,
+            Gamma::Rule(GammaRule::Scale) => kernel.scale_gamma(data, settings.standardize),
+            Gamma::Rule(GammaRule::Median) => kernel.median_gamma(),
+        };
+        if !(kernel.gamma.is_finite() && kernel.gamma > 0.0) {
+            return Err(Error::setting(
+                "gamma",
+                kernel.gamma,
+                "a number above 0 is needed; do the inputs vary at all?",
+            ));
+        }
+        Ok(kernel)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.centres.len()
+    }
+
+    pub(super) fn name(&self, k: usize) -> String {
+        format!("{}(x, row {})", self.form_name(), self.rows[k] + 1)
+    }
+
+    fn form_name(&self) -> &'static str {
+        match self.form {
+            KernelForm::Rbf => "rbf",
+            KernelForm::Laplacian => "laplacian",
+            KernelForm::Matern32 => "matern32",
+            KernelForm::Matern52 => "matern52",
+            KernelForm::PolynomialKernel => "polynomial",
+            KernelForm::LinearKernel => "linear",
+        }
+    }
+
+    /// γ in force.
+    pub fn gamma(&self) -> f64 {
+        self.gamma
+    }
+
+    /// Training row (from 0) of each centre.
+    pub fn rows(&self) -> &[usize] {
+        &self.rows
+    }
+
+    pub(crate) fn form(&self) -> KernelForm {
+        self.form
+    }
+
+    /// What is subtracted from the inputs, and what they are then multiplied by.
+    pub(crate) fn input_units(&self) -> (&[f64], &[f64]) {
+        (&self.shift, &self.scale)
+    }
+
+    /// Centre `k` in the units of the data.
+    pub fn centre(&self, k: usize) -> Vec<f64> {
+        self.centres[k].dense(self.shift.len())
+    }
+
+    pub(super) fn keep(&self, chosen: &[usize]) -> Self {
+        Self {
+            rows: chosen.iter().map(|&k| self.rows[k]).collect(),
+            centres: chosen.iter().map(|&k| self.centres[k].clone()).collect(),
+            shift: self.shift.clone(),
+            scale: self.scale.clone(),
+            ..*self
+        }
+    }
+
+    pub(super) fn fits(&self, features: usize) -> bool {
+        self.shift.len() == features
+            && self.scale.len() == features
+            && self.rows.len() == self.centres.len()
+            && self.centres.iter().all(|c| match c {
+                Centre::Dense(v) => v.len() == features,
+                Centre::Sparse { at } => at.iter().all(|e| e.0 < features),
+            })
+    }
+
+    /// 1/(d·variance of all inputs), as scikit-learn's `scale`.
+    fn scale_gamma(&self, data: &Dataset<'_>, standardize: bool) -> f64 {
+        let x = data.features();
+        let d = x.columns() as f64;
+        if standardize {
+            return 1.0 / d;
+        }
+        let (mut n, mut mean, mut square) = (0.0, 0.0, 0.0);
+        let mut tile = Tile::default();
+        let columns = whole(*x);
+        for j in 0..x.columns() {
+            columns.fill(0..x.rows(), &[j], &mut tile);
+            for (i, &v) in tile.values().iter().enumerate() {
+                let w = data.weights().map_or(1.0, |w| w[i]);
+                n += w;
+                if n > 0.0 {
+                    let step = v - mean;
+                    mean += step * w / n;
+                    square += w * step * (v - mean);
+                }
+            }
+        }
+        1.0 / (d * (square / n))
+    }
+
+    fn median_gamma(&self) -> f64 {
+        let step = self.centres.len().div_ceil(MEDIAN_ROWS).max(1);
+        let points: Vec<Vec<f64>> = self
+            .centres
+            .iter()
+            .step_by(step)
+            .map(|c| {
+                let mut point = c.dense(self.shift.len());
+                point.iter_mut().zip(&self.scale).for_each(|(v, s)| *v *= s);
+                point
+            })
+            .collect();
+        let mut distances = Vec::new();
+        for (a, x) in points.iter().enumerate() {
+            for y in &points[..a] {
+                let parts = x.iter().zip(y).map(|(x, y)| x - y);
+                distances.push(match self.form {
+                    KernelForm::Laplacian => parts.map(f64::abs).sum::<f64>(),
+                    _ => parts.map(|d| d * d).sum::<f64>(),
+                });
+            }
+        }
+        if distances.is_empty() {
+            return 1.0;
+        }
+        let middle = distances.len() / 2;
+        1.0 / *distances.select_nth_unstable_by(middle, f64::total_cmp).1
+    }
+
+    /// The columns for rows of x: computed when asked for, or held where they fit.
+    pub(super) fn columns<'a>(
+        &'a self,
+        x: Features<'a>,
+        memory_limit: usize,
+        observer: &dyn Observer,
+    ) -> Result<Box<dyn Columns + 'a>> {
+        let on_demand: Box<dyn Columns + 'a> = match x {
+            Features::Dense(_) => Box::new(DenseKernel::new(self, whole(x))),
+            Features::Sparse(x) => Box::new(SparseKernel::new(self, x)),
+        };
+        let (rows, columns) = (x.rows(), self.len());
+        let needed = rows.saturating_mul(columns).saturating_mul(8);
+        if needed > memory_limit / 4 {
+            return Ok(on_demand);
+        }
+        let mut matrix = Matrix::zeros(rows, columns);
+        let all: Vec<usize> = (0..columns).collect();
+        let finished = matrix
+            .as_mut_slice()
+            .par_chunks_mut((rows * CENTRES).max(1))
+            .zip(all.par_chunks(CENTRES));
+        finished.try_for_each(|(out, chosen)| {
+            observer.check()?;
+            let mut tile = Tile::default();
+            for start in (0..rows).step_by(ROWS) {
+                let block = start..(start + ROWS).min(rows);
+                on_demand.fill(block.clone(), chosen, &mut tile);
+                let source = tile.values().chunks_exact(block.len());
+                for (target, source) in out.chunks_exact_mut(rows).zip(source) {
+                    target[block.clone()].copy_from_slice(source);
+                }
+            }
+            Ok::<(), Error>(())
+        })?;
+        Ok(Box::new(DenseColumns::Owned(matrix)))
+    }
+
+    /// Turns squared distances (or L1 distances, or dot products) into kernel values.
+    pub(crate) fn transform(&self, values: &mut [f64]) {
+        let gamma = self.gamma;
+        match self.form {
+            KernelForm::Rbf | KernelForm::Laplacian => {
+                values.iter_mut().for_each(|v| *v *= -gamma);
+                exp_in_place(values);
+            }
+            KernelForm::Matern32 | KernelForm::Matern52 => {
+                // a = √(2νs) with s = 2γ·distance²
+                let (factor, cubic) = match self.form {
+                    KernelForm::Matern32 => (6.0 * gamma, 0.0),
+                    _ => (10.0 * gamma, 1.0 / 3.0),
+                };
+                let a: Vec<f64> = values.iter().map(|v| (factor * v).sqrt()).collect();
+                values.iter_mut().zip(&a).for_each(|(v, a)| *v = -a);
+                exp_in_place(values);
+                for (v, a) in values.iter_mut().zip(&a) {
+                    *v = if *v > 0.0 { *v * (1.0 + a + cubic * a * a) } else { 0.0 };
+                }
+            }
+            KernelForm::PolynomialKernel => values
+                .iter_mut()
+                .for_each(|v| *v = (gamma * *v + self.coef0).powi(self.degree as i32)),
+            KernelForm::LinearKernel => {}
+        }
+    }
+}
+
+fn check_points(points: &[Vec<f64>], columns: usize) -> Result<()> {
+    if points.is_empty() {
+        return Err(Error::Empty {
+            what: "the list of centres".into(),
+            expected: "at least one is needed".into(),
+        });
+    }
+    for (k, point) in points.iter().enumerate() {
+        if point.len() != columns {
+            return Err(Error::shape(
+                format!("coordinates of centre {}", k + 1),
+                columns,
+                point.len(),
+            ));
+        }
+        if point.iter().any(|v| !v.is_finite()) {
+            return Err(Error::setting(
+                "centres",
+                format!("{point:?}"),
+                "finite numbers are expected",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// What is subtracted from each input and what it is then multiplied by.
+fn input_units(data: &Dataset<'_>, settings: &KernelSettings) -> Result<(Vec<f64>, Vec<f64>)> {
+    let x = data.features();
+    let columns = whole(*x);
+    let all: Vec<usize> = (0..x.columns()).collect();
+    let zeros = vec![0.0; x.rows()];
+    let moments = Moments::of(&*columns, &all, &zeros, data.weights(), false, &Silent)?;
+    let units = moments.units(true, false);
+    let scale = units
+        .deviation
+        .iter()
+        .map(|&d| match (settings.standardize, d > 0.0) {
+            (true, true) => 1.0 / d,
+            // A constant input tells rows apart in nothing.
+            (true, false) => 0.0,
+            (false, _) => 1.0,
+        })
+        .collect();
+    // Distances do not feel a shift, and small numbers cancel less.
+    let shift = if settings.standardize || settings.form.is_stationary() {
+        units.mean
+    } else {
+        vec![0.0; x.columns()]
+    };
+    Ok((shift, scale))
+}

@@ -1,0 +1,809 @@
+//! What the methods by expectation-maximisation share: settings, columns, starts and models.
+
+use super::settings::{Intercept, PriorKind, Variant, check_count, check_number};
+use super::training::{Training, WithOnes, on_threads};
+use crate::basis::{
+    Basis, BlockFunction, Centres, FixedBasis, Gamma, KernelForm, KernelSettings, Landmarks,
+};
+use crate::data::{Dataset, Moments, Units};
+use crate::design::Design;
+use crate::engine::reweighted::{Options, Outcome, Reweighted, Stop};
+use crate::engine::{LeastSquares, Observer, Right, Step, Termination};
+use crate::error::{Error, Result};
+use crate::likelihood::QuadraticBound;
+use crate::linalg::Matrix;
+use crate::model::{Certificate, CertificateKind, DroppedColumn, Link, Model, Report, Term};
+use crate::prior::{self, ScaleMixture};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Chosen by measurement: see papers/.
+const DEFAULT_LAM_RATIO: f64 = 0.1;
+/// The papers' start: a ridge this small against the mean square of a column.
+const START_RIDGE: f64 = 1e-6;
+/// The papers' stop.
+const PAPER_CHANGE: f64 = 1e-3;
+
+/// The settings of the methods by expectation-maximisation.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Em {
+    pub prior: PriorKind,
+    pub lam: Option<f64>,
+    pub lam_ratio: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub noise: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub class_weight: Option<ClassWeight>,
+    pub basis: BasisKind,
+    pub degree: u32,
+    pub gamma: Gamma,
+    pub coef0: f64,
+    pub candidates: Option<usize>,
+    pub landmarks: Landmarks,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub centres: Option<Vec<Vec<f64>>>,
+    pub standardize: bool,
+    pub fit_intercept: Intercept,
+    pub variant: Variant,
+    pub max_terms: Option<usize>,
+    pub tol: f64,
+    pub max_iter: usize,
+    pub max_time: Option<f64>,
+    pub memory_limit: f64,
+    pub random_state: u64,
+    pub n_jobs: Option<usize>,
+    #[serde(skip)]
+    pub functions: Option<Arc<dyn BlockFunction>>,
+    #[serde(skip)]
+    pub route: Route,
+}
+
+/// Other ways to the same answer, for comparing them.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Route {
+    pub least_squares_start: bool,
+    pub rows: bool,
+    pub em_only: bool,
+}
+
+/// The functions of x to choose from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BasisKind {
+    /// The features themselves.
+    #[default]
+    Linear,
+    /// All products of features up to `degree`.
+    Polynomial,
+    /// exp(−γ‖x − c‖²).
+    Rbf,
+    /// exp(−γ‖x − c‖₁).
+    Laplacian,
+    /// The Matérn kernel with ν = 3/2.
+    Matern32,
+    /// The Matérn kernel with ν = 5/2.
+    Matern52,
+    /// (γ x·c + coef0)^degree.
+    PolynomialKernel,
+    /// x·c.
+    LinearKernel,
+    /// The features are kernel values already.
+    Precomputed,
+    /// The user's own functions.
+    Functions,
+}
+
+/// Weights of classes, on top of the rows' own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum ClassWeight {
+    /// `"balanced"`: n / (classes · rows of the class).
+    Rule(BalancedRule),
+    /// A weight for each class, in the order of the sorted classes.
+    Given(Vec<f64>),
+}
+
+/// The one rule there is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BalancedRule {
+    /// Every class weighs the same.
+    Balanced,
+}
+
+impl Default for Em {
+    fn default() -> Self {
+        Self {
+            prior: PriorKind::default(),
+            lam: None,
+            lam_ratio: None,
+            noise: None,
+            class_weight: None,
+            basis: BasisKind::default(),
+            degree: 2,
+            gamma: Gamma::default(),
+            coef0: 1.0,
+            candidates: None,
+            landmarks: Landmarks::default(),
+            centres: None,
+            standardize: true,
+            fit_intercept: Intercept::default(),
+            variant: Variant::default(),
+            max_terms: None,
+            tol: 1e-8,
+            max_iter: 10_000,
+            max_time: None,
+            memory_limit: 4e9,
+            random_state: 0,
+            n_jobs: None,
+            functions: None,
+            route: Route::default(),
+        }
+    }
+}
+
+/// The columns of a fit in well-scaled units, shared by all its outputs.
+pub(crate) struct Shared<'s> {
+    pub design: Option<&'s Design<'s>>,
+    pub gram: Option<Arc<Matrix>>,
+    pub units: Units,
+    /// (p,) Σ w x².
+    pub squares: Vec<f64>,
+    /// (p,) Σ w x y of the target the moments were taken with.
+    pub cross: Vec<f64>,
+    /// (p,) The prior is on `scale[j] * beta[j]`.
+    pub scale: Vec<f64>,
+    /// Columns that take part, rising.
+    pub usable: Vec<usize>,
+    pub dropped: Vec<DroppedColumn>,
+    pub weight: f64,
+    pub rows: usize,
+    pub fixed: &'s FixedBasis,
+    pub features: &'s [String],
+    pub observer: &'s dyn Observer,
+}
+
+impl Shared<'_> {
+    pub fn name(&self, j: usize) -> String {
+        column_name(self.fixed, j, self.features)
+    }
+
+    /// The column with the largest product with the target.
+    pub fn strongest(&self, cross: &[f64]) -> Option<usize> {
+        let share = |j: usize| cross[j].abs() / self.squares[j].sqrt();
+        self.usable.iter().copied().max_by(|&a, &b| share(a).total_cmp(&share(b)))
+    }
+}
+
+/// Where EM begins.
+pub(crate) struct Start {
+    pub active: Vec<usize>,
+    pub beta: Vec<f64>,
+    pub hold_noise_above: Option<usize>,
+}
+
+/// One fitted output: weights in inner units, and what its intercept is then.
+pub(crate) struct Output {
+    pub outcome: Outcome,
+    /// The intercept at the columns' centres, in inner units.
+    pub intercept: f64,
+}
+
+impl Em {
+    pub fn from_json(settings: &str) -> Result<Self> {
+        serde_json::from_str(settings)
+            .map_err(|e| Error::setting("settings", settings, format!("cannot be understood: {e}")))
+    }
+
+    pub fn with_functions(mut self, functions: Option<Arc<dyn BlockFunction>>) -> Self {
+        if functions.is_some() {
+            (self.basis, self.functions) = (BasisKind::Functions, functions);
+        }
+        self
+    }
+
+    pub fn check(&self) -> Result<()> {
+        check_number("lam", self.lam, true)?;
+        check_number("noise", self.noise, false)?;
+        check_number("tol", Some(self.tol), false)?;
+        check_number("max_time", self.max_time, false)?;
+        check_number("memory_limit", Some(self.memory_limit), false)?;
+        if let Gamma::Number(gamma) = self.gamma {
+            check_number("gamma", Some(gamma), false)?;
+        }
+        if !self.coef0.is_finite() {
+            return Err(Error::setting("coef0", self.coef0, "a finite number is expected"));
+        }
+        check_count("degree", Some(self.degree as usize))?;
+        check_count("candidates", self.candidates)?;
+        check_count("max_terms", self.max_terms)?;
+        check_count("max_iter", Some(self.max_iter))?;
+        check_count("n_jobs", self.n_jobs)?;
+        if let Some(ratio) = self.lam_ratio
+            && !(ratio > 0.0 && ratio <= 1.0)
+        {
+            return Err(Error::setting("lam_ratio", ratio, "a number in (0, 1] is expected"));
+        }
+        if let (Some(lam), Some(_)) = (self.lam, self.lam_ratio) {
+            return Err(Error::setting("lam", lam, "give either lam or lam_ratio, not both"));
+        }
+        if self.prior == PriorKind::Jeffreys
+            && let Some(lam) = self.lam.or(self.lam_ratio)
+        {
+            return Err(Error::setting(
+                "lam",
+                lam,
+                "the Jeffreys prior has no λ; leave it out, or choose the laplace or gaussian prior",
+            ));
+        }
+        Ok(())
+    }
+
+    fn basis(&self) -> Result<Basis> {
+        let kernel = |form| {
+            Basis::Kernel(KernelSettings {
+                form,
+                gamma: self.gamma,
+                degree: self.degree,
+                coef0: self.coef0,
+                standardize: self.standardize,
+                centres: match (&self.centres, self.candidates) {
+                    (Some(points), _) => Centres::Given(points.clone()),
+                    (None, Some(count)) => {
+                        Centres::Landmarks(count, self.landmarks, self.random_state)
+                    }
+                    (None, None) => Centres::Rows,
+                },
+            })
+        };
+        Ok(match self.basis {
+            BasisKind::Linear => Basis::Linear,
+            BasisKind::Polynomial => Basis::Polynomial { degree: self.degree as usize },
+            BasisKind::Rbf => kernel(KernelForm::Rbf),
+            BasisKind::Laplacian => kernel(KernelForm::Laplacian),
+            BasisKind::Matern32 => kernel(KernelForm::Matern32),
+            BasisKind::Matern52 => kernel(KernelForm::Matern52),
+            BasisKind::PolynomialKernel => kernel(KernelForm::PolynomialKernel),
+            BasisKind::LinearKernel => kernel(KernelForm::LinearKernel),
+            BasisKind::Precomputed => Basis::Precomputed,
+            BasisKind::Functions => match &self.functions {
+                Some(f) => Basis::Functions(f.clone()),
+                None => {
+                    return Err(Error::setting(
+                        "basis",
+                        "functions",
+                        "the functions must be given as well",
+                    ));
+                }
+            },
+        })
+    }
+
+    /// Makes the columns and hands them on.
+    pub fn with_rows<T: Send>(
+        &self,
+        data: &Dataset<'_>,
+        target: &[f64],
+        weights: Option<&[f64]>,
+        observer: &dyn Observer,
+        work: impl FnOnce(Shared<'_>) -> Result<T> + Send,
+    ) -> Result<T> {
+        on_threads(self.n_jobs, || {
+            let basis = self.basis()?;
+            let fixed = basis.resolve(data)?;
+            let mut columns =
+                fixed.columns(*data.features(), self.memory_limit as usize, observer)?;
+            if self.fit_intercept == Intercept::Penalised {
+                columns = Box::new(WithOnes(columns));
+            }
+            self.check_memory(columns.columns().min(columns.rows()))?;
+            let all: Vec<usize> = (0..columns.columns()).collect();
+            let gram = columns.columns() <= columns.rows() && !self.route.rows;
+            let moments = Moments::of(&*columns, &all, target, weights, gram, observer)?;
+            let name = |j: usize| column_name(&fixed, j, data.names());
+            let rescale = !basis.is_kernel();
+            let mut training =
+                Training::new(moments, self.fit_intercept, self.standardize, rescale, &name)?;
+            let scale = training.units.positive_deviations();
+            let design = Design::new(&*columns, weights, training.units.mean.clone(), scale);
+            training.drop_duplicates(Some(&design), &name);
+            work(self.share(training, Some(&design), data.rows(), &fixed, data.names(), observer))
+        })
+    }
+
+    /// Takes moments for the columns and hands them on.
+    pub fn with_moments<T: Send>(
+        &self,
+        moments: Moments,
+        observer: &dyn Observer,
+        work: impl FnOnce(Shared<'_>) -> Result<T> + Send,
+    ) -> Result<T> {
+        if self.basis != BasisKind::Linear || self.fit_intercept == Intercept::Penalised {
+            return Err(Error::Unavailable {
+                what: "this fit from moments".into(),
+                hint: "moments know the features only: use the linear basis and a free \
+                       intercept or none"
+                    .into(),
+            });
+        }
+        on_threads(self.n_jobs, || {
+            let features = moments.names().to_vec();
+            let rows = moments.rows();
+            let fixed = FixedBasis::linear(features.len());
+            let name = |j: usize| features[j].clone();
+            let mut training =
+                Training::new(moments, self.fit_intercept, self.standardize, true, &name)?;
+            training.drop_duplicates(None, &name);
+            work(self.share(training, None, rows, &fixed, &features, observer))
+        })
+    }
+
+    fn share<'s>(
+        &self,
+        training: Training,
+        design: Option<&'s Design<'s>>,
+        rows: usize,
+        fixed: &'s FixedBasis,
+        features: &'s [String],
+        observer: &'s dyn Observer,
+    ) -> Shared<'s> {
+        let Training { units, moments, usable, dropped } = training;
+        let target_unit = units.target_unit();
+        let scale = units
+            .deviation
+            .iter()
+            .map(|&d| match (self.standardize, d > 0.0) {
+                (false, true) => target_unit / d,
+                _ => target_unit,
+            })
+            .collect();
+        Shared {
+            design,
+            gram: (moments.gram.rows() > 0).then(|| Arc::new(moments.gram)),
+            squares: moments.squares,
+            cross: moments.cross,
+            scale,
+            usable,
+            dropped,
+            weight: moments.weight,
+            rows,
+            fixed,
+            features,
+            observer,
+            units,
+        }
+    }
+
+    fn check_memory(&self, order: usize) -> Result<()> {
+        let needed = 24.0 * (order as f64).powi(2);
+        if needed > self.memory_limit {
+            return Err(Error::Memory {
+                what: format!("a system of {order} equations"),
+                needed: format!("{:.1} GB", needed / 1e9),
+                limit: format!("{:.1} GB", self.memory_limit / 1e9),
+                hint: "raise memory_limit, give fewer columns, or limit the centres of a kernel \
+                       with candidates"
+                    .into(),
+            });
+        }
+        Ok(())
+    }
+
+    pub fn least_squares<'s>(&self, shared: &Shared<'s>) -> LeastSquares<'s> {
+        let limit = self.memory_limit as usize;
+        let rows = shared.design.map(|design| {
+            let data = LeastSquares::from_rows(design, limit, shared.observer);
+            if self.route.rows { data.only_rows() } else { data }
+        });
+        match (rows, &shared.gram) {
+            (Some(data), Some(gram)) => data.with_gram(gram.clone()),
+            (Some(data), None) => data,
+            (None, gram) => {
+                LeastSquares::from_gram(gram.clone().unwrap_or_default(), limit, shared.observer)
+            }
+        }
+    }
+
+    /// λ in the user's units, and the prior with it; `pull` is that of the data at zero weights,
+    /// `precision` the curvature of the bound there.
+    pub fn resolve_prior(
+        &self,
+        shared: &Shared<'_>,
+        pull: &[f64],
+        precision: f64,
+    ) -> (Option<f64>, Box<dyn ScaleMixture>) {
+        let ratio = self.lam_ratio.unwrap_or(DEFAULT_LAM_RATIO);
+        let largest = |of: &dyn Fn(usize) -> f64| {
+            shared.usable.iter().map(|&j| precision * of(j)).fold(0.0, f64::max)
+        };
+        match self.prior {
+            PriorKind::Jeffreys => (None, Box::new(prior::Jeffreys)),
+            PriorKind::Laplace => {
+                let lam = self
+                    .lam
+                    .unwrap_or_else(|| ratio * largest(&|j| pull[j].abs() / shared.scale[j]));
+                (Some(lam), Box::new(prior::Laplace { lam }))
+            }
+            PriorKind::Gaussian => {
+                let lam = self.lam.unwrap_or_else(|| {
+                    ratio * largest(&|j| shared.squares[j] / shared.scale[j].powi(2))
+                });
+                (Some(lam), Box::new(prior::Gaussian { lam }))
+            }
+        }
+    }
+
+    /// Least squares with a tiny ridge.
+    pub fn least_squares_start(
+        &self,
+        data: &mut LeastSquares<'_>,
+        shared: &Shared<'_>,
+        chosen: &[usize],
+        right: Right<'_>,
+    ) -> Result<Start> {
+        let start = |beta| Start { active: chosen.to_vec(), beta, hold_noise_above: None };
+        let mean_square =
+            chosen.iter().map(|&j| shared.squares[j]).sum::<f64>() / chosen.len().max(1) as f64;
+        let u: Vec<f64> = chosen
+            .iter()
+            .map(|&j| match (self.variant, self.standardize) {
+                // The paper's ridge is on the columns as given, with an absolute 1e-6.
+                (Variant::Paper, true) => mean_square.sqrt(),
+                (Variant::Paper, false) => mean_square.sqrt() * shared.units.deviation[j],
+                (Variant::Exact, _) => 1.0,
+            })
+            .collect();
+        let mut ridge = START_RIDGE * mean_square;
+        for _ in 0..12 {
+            if let Some(solution) = data.ridge(chosen, &u, ridge, right)? {
+                return Ok(start(solution.beta));
+            }
+            ridge *= 10.0;
+        }
+        // One step of the steepest descent is a start too.
+        let step = mean_square * chosen.len() as f64;
+        Ok(start(right.products.iter().map(|b| b / step).collect()))
+    }
+
+    pub fn options(&self, hold_noise_above: Option<usize>) -> Options {
+        Options {
+            stop: match self.variant {
+                Variant::Exact => Stop::Residual(self.tol),
+                Variant::Paper => Stop::Change(PAPER_CHANGE),
+            },
+            max_iter: self.max_iter,
+            deadline: self.max_time.map(|s| Instant::now() + Duration::from_secs_f64(s)),
+            max_terms: self.max_terms,
+            hold_noise_above,
+            newton_finish: !self.route.em_only,
+        }
+    }
+
+    /// Runs EM from a start.
+    pub fn run(
+        &self,
+        shared: &Shared<'_>,
+        data: &mut LeastSquares<'_>,
+        likelihood: &mut dyn QuadraticBound,
+        prior: &dyn ScaleMixture,
+        start: Start,
+    ) -> Result<Outcome> {
+        let mut allowed = vec![false; shared.scale.len()];
+        shared.usable.iter().for_each(|&j| allowed[j] = true);
+        Reweighted {
+            data,
+            likelihood,
+            prior,
+            scale: &shared.scale,
+            squares: &shared.squares,
+            active: start.active,
+            beta: start.beta,
+            allowed,
+        }
+        .run(&self.options(start.hold_noise_above))
+    }
+
+    /// Says how a fit ended that ended early.
+    pub fn note_limits(&self, outcome: &Outcome, notes: &mut Vec<String>) {
+        let (limit, value) = match outcome.termination {
+            Termination::IterationLimit => ("max_iter", self.max_iter.to_string()),
+            Termination::TimeLimit => ("max_time", self.max_time.unwrap_or(0.0).to_string()),
+            Termination::Converged | Termination::Degenerate => return,
+        };
+        notes.push(format!(
+            "{limit} = {value} was reached with a residual of {:.1e}; raise {limit} or tol",
+            outcome.residual
+        ));
+    }
+
+    /// Brings the outputs back to the user's units and makes the model of the union of terms.
+    pub fn model(
+        &self,
+        method: &str,
+        shared: &Shared<'_>,
+        outputs: &[Output],
+        lam: Option<f64>,
+        notes: Vec<String>,
+    ) -> Result<Model> {
+        let units = &shared.units;
+        let target_unit = units.target_unit();
+        let basis_size = shared.fixed.len();
+        let mut kept: Vec<usize> =
+            outputs.iter().flat_map(|o| o.outcome.active.iter().copied()).collect();
+        kept.sort_unstable();
+        kept.dedup();
+        let mut base: Vec<f64> =
+            outputs.iter().map(|o| units.target_mean + target_unit * o.intercept).collect();
+        let mut terms = Vec::new();
+        for &j in &kept {
+            let weight = |o: &Output| {
+                let k = o.outcome.active.binary_search(&j).ok()?;
+                Some(o.outcome.beta[k] * (target_unit / units.deviation[j]))
+            };
+            let weights: Vec<f64> = outputs.iter().map(|o| weight(o).unwrap_or(0.0)).collect();
+            if weights.iter().any(|w| !w.is_finite()) {
+                return Err(Error::Unavailable {
+                    what: format!("the weight of '{}'", shared.name(j)),
+                    hint: "it is too large for floating point; rescale the column".into(),
+                });
+            }
+            if j >= basis_size {
+                base.iter_mut().zip(&weights).for_each(|(b, w)| *b += w);
+                continue;
+            }
+            terms.push(Term {
+                name: shared.name(j),
+                index: j,
+                weights,
+                centre: units.mean[j],
+                deviation: (shared.squares[j] / shared.weight).sqrt() * units.deviation[j],
+            });
+        }
+        kept.retain(|&j| j < basis_size);
+        let log_unit = shared.weight * target_unit.ln();
+        let total = |of: &dyn Fn(&Output) -> f64| outputs.iter().map(of).sum::<f64>();
+        let worst = |of: &dyn Fn(&Output) -> f64| outputs.iter().map(of).fold(0.0, f64::max);
+        let certificate = if outputs.iter().all(|o| o.outcome.gap.is_some()) {
+            Certificate {
+                kind: CertificateKind::DualityGap,
+                value: worst(&|o| o.outcome.gap.unwrap_or(0.0)),
+                scope: if self.max_terms.is_some() { "kept terms" } else { "all" }.into(),
+            }
+        } else {
+            Certificate {
+                kind: CertificateKind::Stationarity,
+                value: worst(&|o| o.outcome.residual),
+                scope: "support".into(),
+            }
+        };
+        let termination = outputs
+            .iter()
+            .map(|o| o.outcome.termination)
+            .find(|t| !t.is_converged())
+            .or_else(|| outputs.first().map(|o| o.outcome.termination))
+            .unwrap_or(Termination::Degenerate);
+        Ok(Model {
+            method: method.into(),
+            settings: serde_json::to_value(self).unwrap_or_default(),
+            target: "y".into(),
+            features: shared.features.to_vec(),
+            encoder: None,
+            classes: None,
+            link: Link::Identity,
+            basis: shared.fixed.keep(&kept),
+            basis_size,
+            terms,
+            base,
+            noise_std: None,
+            report: Report {
+                termination,
+                iterations: outputs.iter().map(|o| o.outcome.iterations).max().unwrap_or(0),
+                objective: total(&|o| o.outcome.objective) + log_unit,
+                certificate,
+                lam,
+                rows: shared.rows,
+                dropped: shared.dropped.clone(),
+                notes,
+                trace: match outputs {
+                    [one] => one
+                        .outcome
+                        .trace
+                        .iter()
+                        .map(|s| Step { objective: s.objective + log_unit, ..*s })
+                        .collect(),
+                    _ => Vec::new(),
+                },
+            },
+        })
+    }
+}
+
+/// A fit in which there is nothing to iterate on.
+pub(crate) fn empty_outcome(value: f64) -> Outcome {
+    Outcome {
+        active: Vec::new(),
+        beta: Vec::new(),
+        objective: value,
+        residual: 0.0,
+        gap: None,
+        iterations: 0,
+        termination: Termination::Degenerate,
+        trace: Vec::new(),
+    }
+}
+
+fn column_name(fixed: &FixedBasis, j: usize, features: &[String]) -> String {
+    if j < fixed.len() { fixed.name(j, features) } else { "(intercept)".into() }
+}
+
+/// The builder methods that the methods by expectation-maximisation share.
+macro_rules! em_builder {
+    ($method:ident) => {
+        impl $method {
+            /// The default settings.
+            pub fn new() -> Self {
+                Self::default()
+            }
+
+            /// Settings from a JSON object with the names of the table above.
+            pub fn from_json(settings: &str) -> Result<Self> {
+                Ok(Self(Em::from_json(settings)?))
+            }
+
+            /// The prior on the weights.
+            pub fn prior(mut self, prior: PriorKind) -> Self {
+                self.0.prior = prior;
+                self
+            }
+
+            /// λ of the Laplace or Gaussian prior.
+            pub fn lam(mut self, lam: f64) -> Self {
+                self.0.lam = Some(lam);
+                self
+            }
+
+            /// λ as a part of λ_max, in (0, 1].
+            pub fn lam_ratio(mut self, ratio: f64) -> Self {
+                self.0.lam_ratio = Some(ratio);
+                self
+            }
+
+            /// The functions of x to choose from.
+            pub fn basis(mut self, basis: BasisKind) -> Self {
+                self.0.basis = basis;
+                self
+            }
+
+            /// Degree of the polynomial basis or kernel.
+            pub fn degree(mut self, degree: u32) -> Self {
+                self.0.degree = degree;
+                self
+            }
+
+            /// γ of a kernel: a number or a rule.
+            pub fn gamma(mut self, gamma: Gamma) -> Self {
+                self.0.gamma = gamma;
+                self
+            }
+
+            /// Constant of the polynomial kernel.
+            pub fn coef0(mut self, coef0: f64) -> Self {
+                self.0.coef0 = coef0;
+                self
+            }
+
+            /// Centres kernels on so many of the training rows only.
+            pub fn candidates(mut self, count: usize, how: Landmarks) -> Self {
+                (self.0.candidates, self.0.landmarks) = (Some(count), how);
+                self
+            }
+
+            /// Centres kernels on these points.
+            pub fn centres(mut self, centres: Vec<Vec<f64>>) -> Self {
+                self.0.centres = Some(centres);
+                self
+            }
+
+            /// The user's own functions instead of the features themselves.
+            pub fn functions(self, functions: impl BlockFunction + 'static) -> Self {
+                self.with_functions(Some(std::sync::Arc::new(functions)))
+            }
+
+            pub(crate) fn with_functions(
+                self,
+                functions: Option<std::sync::Arc<dyn BlockFunction>>,
+            ) -> Self {
+                Self(self.0.with_functions(functions))
+            }
+
+            /// Whether priors apply to columns of unit variance (kernels: inputs of unit variance).
+            pub fn standardize(mut self, standardize: bool) -> Self {
+                self.0.standardize = standardize;
+                self
+            }
+
+            /// What is done about the intercept.
+            pub fn fit_intercept(mut self, intercept: Intercept) -> Self {
+                self.0.fit_intercept = intercept;
+                self
+            }
+
+            /// The exact method, or the paper's start and stop.
+            pub fn variant(mut self, variant: Variant) -> Self {
+                self.0.variant = variant;
+                self
+            }
+
+            /// Keeps at most so many terms.
+            pub fn max_terms(mut self, terms: usize) -> Self {
+                self.0.max_terms = Some(terms);
+                self
+            }
+
+            /// Bound on the certificate.
+            pub fn tol(mut self, tol: f64) -> Self {
+                self.0.tol = tol;
+                self
+            }
+
+            /// Iterations after which the fit ends in any case.
+            pub fn max_iter(mut self, iterations: usize) -> Self {
+                self.0.max_iter = iterations;
+                self
+            }
+
+            /// Seconds after which the fit ends in any case.
+            pub fn max_time(mut self, seconds: f64) -> Self {
+                self.0.max_time = Some(seconds);
+                self
+            }
+
+            /// Bytes that matrices may take.
+            pub fn memory_limit(mut self, bytes: f64) -> Self {
+                self.0.memory_limit = bytes;
+                self
+            }
+
+            /// Seed of the choice of landmarks.
+            pub fn random_state(mut self, seed: u64) -> Self {
+                self.0.random_state = seed;
+                self
+            }
+
+            /// Threads; the answer does not depend on it.
+            pub fn n_jobs(mut self, threads: usize) -> Self {
+                self.0.n_jobs = Some(threads);
+                self
+            }
+
+            /// Starts from least squares with a tiny ridge even where there are few rows.
+            #[doc(hidden)]
+            pub fn start_from_least_squares(mut self) -> Self {
+                self.0.route.least_squares_start = true;
+                self
+            }
+
+            /// Uses the n×n form throughout.
+            #[doc(hidden)]
+            pub fn force_rows(mut self) -> Self {
+                self.0.route.rows = true;
+                self
+            }
+
+            /// Leaves everything to EM steps.
+            #[doc(hidden)]
+            pub fn without_newton_finish(mut self) -> Self {
+                self.0.route.em_only = true;
+                self
+            }
+
+            /// Fits a model.
+            pub fn fit(&self, data: &Dataset<'_>) -> Result<Model> {
+                self.fit_observed(data, &crate::engine::Silent)
+            }
+        }
+    };
+}
+pub(crate) use em_builder;

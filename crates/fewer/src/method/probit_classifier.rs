@@ -1,0 +1,205 @@
+//! Sparse probit classification by expectation-maximisation (Figueiredo & Jain 2001).
+
+use super::em::{
+    BalancedRule, BasisKind, ClassWeight, Em, Output, Shared, em_builder, empty_outcome,
+};
+use super::settings::{Intercept, PriorKind, Variant};
+use crate::basis::{BlockFunction, Gamma, Landmarks};
+use crate::data::{Dataset, Label, Target};
+use crate::engine::{Observer, Right};
+use crate::error::{Error, Result};
+use crate::likelihood::{Probit, QuadraticBound};
+use crate::model::{Link, Model};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+/// Classification that keeps few terms, by expectation-maximisation.
+///
+/// Minimises −Σ log Φ(±η) + penalty(w), η = Xw, with the penalties and settings of
+/// [`SparseRegressor`](super::SparseRegressor); there is no `noise`, and
+///
+/// | setting | default | meaning |
+/// |---|---|---|
+/// | `class_weight` | – | `"balanced"`, or a weight for each class |
+///
+/// More than two classes are fitted one against the rest, on shared columns; the model holds the
+/// union of their terms, probabilities are Φ(η) scaled to sum to 1, and the class of the largest
+/// η is predicted.
+///
+/// EM starts from least squares on ±1 (0/1 with `variant` `paper`) with a tiny ridge. The
+/// objective has many local minima with the Jeffreys prior: the answer is the one that EM reaches
+/// from there.
+///
+/// ```
+/// use fewer::data::{Dataset, DenseView, Target};
+/// use fewer::method::ProbitClassifier;
+///
+/// let x: Vec<f64> = (0..400).map(|i| ((i * i) as f64 * 0.7).sin()).collect();
+/// let labels = x.chunks(4).map(|x| if x[1] + x[3] > 0.0 { "yes" } else { "no" });
+/// let target = Target::labels(labels);
+/// let data = Dataset::new(DenseView::by_rows(&x, 100, 4)?, target)?;
+///
+/// let model = ProbitClassifier::new().fit(&data)?;
+/// let kept: Vec<&str> = model.terms().iter().map(|t| t.name.as_str()).collect();
+/// assert_eq!(kept, ["x2", "x4"]);
+/// let new = DenseView::by_rows(&[0.0, 0.9, 0.0, 0.0], 1, 4)?;
+/// assert_eq!(model.predict_labels(new)?[0].to_string(), "yes");
+/// assert!(model.predict_probabilities(new)?[(0, 1)] > 0.9);
+/// # Ok::<(), fewer::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ProbitClassifier(Em);
+
+em_builder!(ProbitClassifier);
+
+impl ProbitClassifier {
+    /// Weights of the classes, on top of the rows' own.
+    pub fn class_weight(mut self, weight: ClassWeight) -> Self {
+        self.0.class_weight = Some(weight);
+        self
+    }
+
+    /// Fits a model while an observer watches.
+    pub fn fit_observed(&self, data: &Dataset<'_>, observer: &dyn Observer) -> Result<Model> {
+        self.0.check()?;
+        if let Some(noise) = self.0.noise {
+            return Err(Error::setting("noise", noise, "a probit has no noise to set"));
+        }
+        data.check()?;
+        let Target::Labels { classes, codes } = data.target() else {
+            return Err(Error::Unavailable {
+                what: "classification of numbers".into(),
+                hint: "ProbitClassifier needs a label for each row; SparseRegressor takes numbers"
+                    .into(),
+            });
+        };
+        check_classes(classes, codes, data.weights())?;
+        let weights = self.row_weights(classes, codes, data.weights())?;
+        let weights = weights.as_deref().or(data.weights());
+        let zeros = vec![0.0; codes.len()];
+        self.0.with_rows(data, &zeros, weights, observer, |shared| {
+            let positives: Vec<usize> =
+                if classes.len() == 2 { vec![1] } else { (0..classes.len()).collect() };
+            let fitted: Vec<(Output, Option<f64>, Vec<String>)> = positives
+                .par_iter()
+                .map(|&class| {
+                    self.one_against_rest(&shared, codes, class, weights, &classes[class])
+                })
+                .collect::<Result<_>>()?;
+            let lam = fitted.iter().filter_map(|f| f.1).reduce(f64::max);
+            let notes = fitted.iter().flat_map(|f| f.2.clone()).collect();
+            let outputs: Vec<Output> = fitted.into_iter().map(|f| f.0).collect();
+            let model = self.0.model("ProbitClassifier", &shared, &outputs, lam, notes)?;
+            Ok(Model {
+                encoder: data.encoder().cloned(),
+                classes: Some(classes.clone()),
+                link: Link::Probit,
+                ..model
+            })
+        })
+    }
+
+    fn row_weights(
+        &self,
+        classes: &[Label],
+        codes: &[usize],
+        weights: Option<&[f64]>,
+    ) -> Result<Option<Vec<f64>>> {
+        let Some(class_weight) = &self.0.class_weight else { return Ok(None) };
+        let own = |i: usize| weights.map_or(1.0, |w| w[i]);
+        let factors = match class_weight {
+            ClassWeight::Given(given) => {
+                if given.len() != classes.len() {
+                    return Err(Error::shape("class_weight", classes.len(), given.len()));
+                }
+                if let Some(bad) = given.iter().find(|w| !(w.is_finite() && **w > 0.0)) {
+                    return Err(Error::setting(
+                        "class_weight",
+                        bad,
+                        "numbers above 0 are expected",
+                    ));
+                }
+                given.clone()
+            }
+            ClassWeight::Rule(BalancedRule::Balanced) => {
+                let mut totals = vec![0.0; classes.len()];
+                codes.iter().enumerate().for_each(|(i, &c)| totals[c] += own(i));
+                let all: f64 = totals.iter().sum();
+                totals.iter().map(|t| all / (classes.len() as f64 * t)).collect()
+            }
+        };
+        Ok(Some(codes.iter().enumerate().map(|(i, &c)| own(i) * factors[c]).collect()))
+    }
+
+    fn one_against_rest(
+        &self,
+        shared: &Shared<'_>,
+        codes: &[usize],
+        class: usize,
+        weights: Option<&[f64]>,
+        label: &Label,
+    ) -> Result<(Output, Option<f64>, Vec<String>)> {
+        let signs: Vec<f64> = codes.iter().map(|&c| if c == class { 1.0 } else { -1.0 }).collect();
+        let free = self.0.fit_intercept == Intercept::Free;
+        let mut likelihood = Probit::new(&signs, weights, free);
+        let mut data = self.0.least_squares(shared);
+        let mut notes = Vec::new();
+        likelihood.update(&mut data, &[], &[])?;
+        if shared.usable.is_empty() {
+            notes.push("no column varies: the model is a constant".to_string());
+            let outcome = empty_outcome(likelihood.value());
+            return Ok((Output { outcome, intercept: likelihood.intercept() }, None, notes));
+        }
+        let mut pull = vec![0.0; shared.scale.len()];
+        let products = likelihood.residual_products_of(&data, &shared.usable, &[], &[]);
+        shared.usable.iter().zip(&products).for_each(|(&j, &p)| pull[j] = p);
+        let (lam, prior) = self.0.resolve_prior(shared, &pull, 1.0);
+
+        // Figueiredo & Jain 2001 start from labels 0/1; ±1 does better.
+        let labels: Vec<f64> = match self.0.variant {
+            Variant::Exact => signs.clone(),
+            Variant::Paper => signs.iter().map(|s| 0.5 * (s + 1.0)).collect(),
+        };
+        let design = data.rows_needed()?;
+        let products = design.apply_transpose(&shared.usable, &labels);
+        let right = Right { products: &products, target: &labels };
+        let start = self.0.least_squares_start(&mut data, shared, &shared.usable, right)?;
+        let outcome = self.0.run(shared, &mut data, &mut likelihood, &*prior, start)?;
+        self.0.note_limits(&outcome, &mut notes);
+        if outcome.active.is_empty()
+            && notes.is_empty()
+            && let Some(j) = shared.strongest(&pull)
+        {
+            notes.push(format!(
+                "no term is kept for class '{label}': not even the strongest column, '{}', tells \
+                 it apart from the rest under this prior",
+                shared.name(j)
+            ));
+        }
+        Ok((Output { outcome, intercept: likelihood.intercept() }, lam, notes))
+    }
+}
+
+fn check_classes(classes: &[Label], codes: &[usize], weights: Option<&[f64]>) -> Result<()> {
+    let mut counts = vec![0.0; classes.len()];
+    codes.iter().enumerate().for_each(|(i, &c)| counts[c] += weights.map_or(1.0, |w| w[i]));
+    let present = counts.iter().filter(|c| **c > 0.0).count();
+    if present < 2 {
+        let only = counts.iter().position(|c| *c > 0.0).unwrap_or(0);
+        return Err(Error::Empty {
+            what: "the set of other classes".into(),
+            expected: format!(
+                "every row of positive weight has the class '{}'; at least 2 classes are needed",
+                classes[only]
+            ),
+        });
+    }
+    if let Some(missing) = counts.iter().position(|c| *c == 0.0) {
+        return Err(Error::Empty {
+            what: format!("class '{}'", classes[missing]),
+            expected: "all its rows have weight 0; leave them out".into(),
+        });
+    }
+    Ok(())
+}
