@@ -190,6 +190,9 @@ impl DataArgs {
             Some(name) => Some(self.take_numbers(&mut table, name, "the weights")?),
             None => None,
         };
+        if table.names().is_empty() {
+            return self.fail(format!("no column is left to predict '{target_name}' from"));
+        }
         for (name, column) in table.iter() {
             self.warn_of_stray_words(name, column, roles, &rows, say);
         }
@@ -218,9 +221,11 @@ impl DataArgs {
         say: &dyn Fn(&str),
     ) -> Outcome<Training> {
         let missing = self.how.missing.unwrap_or(MissingArg::Error);
+        let before = target.len();
         let (features, target, rows) = self.sparse_rows(features, target, missing)?;
-        if let Some(dropped) = rows.0.as_ref().map(|kept| kept.len()) {
-            say(&format!("{dropped} rows without missing values are used"));
+        if target.len() < before {
+            let dropped = before - target.len();
+            say(&format!("{dropped} of {before} rows have missing values and are dropped"));
         }
         Ok(Training {
             inputs: Inputs::Sparse(features),

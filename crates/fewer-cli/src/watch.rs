@@ -67,7 +67,7 @@ impl Observer for Watch {
         if let Some(bar) = &self.bar {
             bar.set_message(line());
         }
-        if self.verbose && (p.iteration.is_power_of_two() || p.iteration % 1000 == 0) {
+        if self.verbose && (p.iteration.is_power_of_two() || p.iteration.is_multiple_of(1000)) {
             output::message(&line());
         }
     }

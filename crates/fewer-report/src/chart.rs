@@ -5,12 +5,12 @@ use std::fmt::Write;
 /// Colours for light and dark screens. Blue and orange are told apart by everyone.
 const STYLE: &str = "\
 .fw-ground{fill:#fff}.fw-ink{fill:#1f2933}.fw-muted{fill:#66727f}\
-.fw-grid{stroke:#e4e8ec}.fw-axis{stroke:#9aa5b1}.fw-guide{stroke:#9aa5b1;stroke-dasharray:5 4}\
+.fw-grid{stroke:#e4e8ec}.fw-axis{stroke:#9aa5b1}.fw-guide{stroke:#66727f;stroke-width:1.5;stroke-dasharray:6 4}\
 .fw-plus{fill:#2b6cb0}.fw-minus{fill:#c05621}.fw-dot{fill:#2b6cb0;fill-opacity:.45}\
 .fw-line{stroke:#2b6cb0;stroke-width:2;fill:none}\
 @media (prefers-color-scheme:dark){\
 .fw-ground{fill:#14181d}.fw-ink{fill:#e4e8ec}.fw-muted{fill:#98a3af}\
-.fw-grid{stroke:#2a313a}.fw-axis,.fw-guide{stroke:#5b6773}\
+.fw-grid{stroke:#2a313a}.fw-axis{stroke:#5b6773}.fw-guide{stroke:#98a3af}\
 .fw-plus{fill:#63a4e6}.fw-minus{fill:#ee9560}.fw-dot{fill:#63a4e6}.fw-line{stroke:#63a4e6}}";
 
 const FONT: &str = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif";

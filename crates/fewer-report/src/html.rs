@@ -39,7 +39,7 @@ pub fn report_html(input: &ReportInput<'_>) -> String {
     if let Some(accuracy) = accuracy {
         figures.push(("R²", accuracy.r2.map_or("–".into(), |r2| number(r2, 3))));
         figures.push(("RMSE", number(accuracy.rmse, 4)));
-        figures.push(("mean absolute error", number(accuracy.mae, 4)));
+        figures.push(("MAE", number(accuracy.mae, 4)));
     }
     if let Some(noise) = model.noise_std() {
         figures.push(("noise (s.d.)", number(noise, 4)));

@@ -16,8 +16,9 @@ const FOLDS: usize = 10;
 const SEED: u64 = 2004;
 
 /// The models that are compared: name and settings.
-const MODELS: [(&str, &str); 3] = [
+const MODELS: [(&str, &str); 4] = [
     ("sparse, degree 2", r#"{"basis": "polynomial", "degree": 2}"#),
+    ("sparse, degree 1", "{}"),
     ("all of degree 2", r#"{"basis": "polynomial", "degree": 2, "prior": "gaussian", "lam": 0}"#),
     ("all of degree 1", r#"{"prior": "gaussian", "lam": 0}"#),
 ];

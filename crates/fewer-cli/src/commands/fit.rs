@@ -21,9 +21,9 @@ Examples:
   fewer fit houses.csv --target price --drop id,date --missing mean --json")]
 pub struct Fit {
     #[command(flatten)]
-    data: DataArgs,
-    #[command(flatten)]
     roles: Roles,
+    #[command(flatten)]
+    data: DataArgs,
     /// Write the model file here
     #[arg(long, short, value_name = "MODEL.json")]
     out: Option<PathBuf>,

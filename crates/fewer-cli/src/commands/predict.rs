@@ -11,8 +11,8 @@ use crate::output;
 
 /// Predict the target for each row of new data
 ///
-/// Columns are found by name; others are ignored. A row dropped for its missing values has an
-/// empty prediction, so that rows stay aligned.
+/// Columns are found by name; others are ignored. The prediction of a row dropped for
+/// its missing values is NA, so that rows stay aligned.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
