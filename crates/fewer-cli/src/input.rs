@@ -472,12 +472,12 @@ impl DataArgs {
         let near = near_names(name, names);
         let guess = match near.is_empty() {
             true => String::new(),
-            false => format!("did you mean {}? ", quoted(&near, " or ")),
+            false => format!("; did you mean {}?", quoted(&near, " or ")),
         };
         let shown: Vec<&str> = names.iter().take(20).map(String::as_str).collect();
         let more = if names.len() > 20 { ", ..." } else { "" };
         self.fail(format!(
-            "there is no column '{name}' ({flag}); {guess}The columns are {}{more}",
+            "there is no column '{name}' ({flag}); the columns are {}{more}{guess}",
             quoted(&shown, ", ")
         ))
     }
@@ -486,8 +486,8 @@ impl DataArgs {
     fn numeric(&self, table: &Table, name: &str, what: &str) -> Outcome {
         let Some(Column::Text(words)) = table.column(name) else { return Ok(()) };
         let first = words.iter().enumerate().find_map(|(i, word)| {
-            let word = word.as_ref().filter(|w| w.trim().parse::<f64>().is_err())?;
-            Some(format!(" (row {}: '{word}')", i + 1))
+            let word = word.as_ref().filter(|w| !is_number(w))?;
+            Some(format!(" (row {}: '{word}'{})", i + 1, point_hint(word)))
         });
         let first = first.unwrap_or_default();
         if what != "the target" {
@@ -577,18 +577,32 @@ impl DataArgs {
         if roles.categories.iter().any(|c| c == name) {
             return;
         }
-        let is_number = |word: &String| word.trim().parse::<f64>().is_ok();
         let present = words.iter().flatten().count();
-        let numbers = words.iter().flatten().filter(|w| is_number(w)).count();
-        let stray = words.iter().position(|w| w.as_ref().is_some_and(|w| !is_number(w)));
-        if let Some(i) = stray.filter(|_| 2 * numbers > present) {
+        let meant = words.iter().flatten().filter(|w| is_number(w) || has_comma(w)).count();
+        let stray = words.iter().enumerate().find_map(|(i, word)| {
+            word.as_deref().filter(|word| !is_number(word)).map(|word| (i + 1, word))
+        });
+        if let Some((row, word)) = stray.filter(|_| 2 * meant > present) {
             say(&format!(
-                "warning: column '{name}' is taken as categories, for row {} holds '{}'",
-                rows.in_file(i + 1),
-                words[i].as_deref().unwrap_or_default()
+                "warning: column '{name}' is taken as categories, for row {} holds '{word}'{}",
+                rows.in_file(row),
+                point_hint(word)
             ));
         }
     }
+}
+
+fn is_number(word: &str) -> bool {
+    word.trim().parse::<f64>().is_ok()
+}
+
+/// Whether the word would be a number if its comma were a point.
+fn has_comma(word: &str) -> bool {
+    word.contains(',') && is_number(&word.replacen(',', ".", 1))
+}
+
+fn point_hint(word: &str) -> &'static str {
+    if has_comma(word) { "; decimals are written with a point" } else { "" }
 }
 
 fn values(count: usize) -> String {

@@ -136,7 +136,7 @@ pub fn summary(model: &Model, accuracy: Option<&Accuracy>) -> String {
     let report = model.report();
     let mut lines = vec![("rows", report.rows.to_string())];
     if let Some(accuracy) = accuracy {
-        lines.push(("R²", format!("{} on the training data", r2(accuracy))));
+        lines.push(("R²", r2(accuracy) + accuracy.r2.map_or("", |_| " on the training data")));
         lines.push(("RMSE", format!("{} on the training data", number(accuracy.rmse, 5))));
     }
     if let Some(noise) = model.noise_std() {
@@ -154,7 +154,8 @@ pub fn summary(model: &Model, accuracy: Option<&Accuracy>) -> String {
     let value = number(certificate.value, 2);
     lines.push(("certificate", format!("{kind} {value} (scope: {})", certificate.scope)));
     let ended = report.termination.to_string().replace('_', " ");
-    lines.push(("ended", format!("{ended} after {} iterations", report.iterations)));
+    let plural = if report.iterations == 1 { "" } else { "s" };
+    lines.push(("ended", format!("{ended} after {} iteration{plural}", report.iterations)));
     for dropped in report.dropped.iter().take(MOST_DROPPED) {
         lines.push(("left out", format!("{}: {}", dropped.name, dropped.reason)));
     }

@@ -280,8 +280,25 @@ fn values_that_cannot_be_used() {
     place.refused("fit a.csv --missing mean", &["column 'z'", "leave it out"]);
     place.put("a.csv", "x,y\n1,low\n2,high\n3,low\n");
     place.refused("fit a.csv", &["'y' holds words (row 1: 'low')", "must be numeric", "sparse"]);
+    place.put("a.csv", "x;y\n1;2,5\n2;3,5\n");
+    place.refused(
+        "fit a.csv",
+        &["'y' holds words (row 1: '2,5'; decimals are written with a point)"],
+    );
     place.put("a.csv", "y\n1\n2\n");
     place.refused("fit a.csv", &["no column is left to predict 'y' from"]);
+}
+
+#[test]
+fn numbers_with_a_stray_word_are_warned_of() {
+    let place = Place::new();
+    place.put("a.csv", "x,z,y\n1,1,1\n2,1,2\n3,o,3\n4,2,4\n");
+    let output = place.run("fit a.csv");
+    assert!(output.status.success());
+    let message = stderr(&output);
+    assert!(message.contains("warning: column 'z' is taken as categories"), "{message}");
+    assert!(message.contains("row 3 holds 'o'"), "{message}");
+    assert_eq!(stderr(&place.run("fit a.csv --target y --categories z")), "");
 }
 
 #[test]

@@ -59,9 +59,10 @@ pub fn report_html(input: &ReportInput<'_>) -> String {
         (
             "ended",
             format!(
-                "{} after {} iterations",
+                "{} after {} iteration{}",
                 report.termination.to_string().replace('_', " "),
-                report.iterations
+                report.iterations,
+                if report.iterations == 1 { "" } else { "s" }
             ),
         ),
         ("objective", number(report.objective, 8)),

@@ -15,16 +15,16 @@ const MOST_POINTS: usize = 600;
 /// From this many iterations on, the axis is logarithmic: most happens in the first few.
 const LOGARITHMIC: usize = 20;
 
-/// The objective and the number of terms after each iteration; none where the model has no trace.
+/// The objective and the number of terms by iteration; none where the model has no trace.
 pub fn trace_svg(model: &Model) -> Option<String> {
     let trace = &model.report().trace;
-    let last = trace.len();
-    if last < 2 {
+    let last = trace.len().saturating_sub(1);
+    if last == 0 {
         return None;
     }
     let logarithmic = last >= LOGARITHMIC;
-    let position = |i: usize| if logarithmic { (i as f64).log10() } else { i as f64 };
-    let across = Scale { low: position(1), high: position(last), from: LEFT, to: RIGHT };
+    let position = |i: usize| if logarithmic { (1.0 + i as f64).log10() } else { i as f64 };
+    let across = Scale { low: position(0), high: position(last), from: LEFT, to: RIGHT };
     let points = picked(last, logarithmic);
 
     let mut chart = Chart::new(WIDTH, HEIGHT);
@@ -51,16 +51,16 @@ pub fn trace_svg(model: &Model) -> Option<String> {
     chart.line("fw-axis", (LEFT, TERMS.1), (RIGHT, TERMS.1));
     chart.text((LEFT + RIGHT) / 2.0, HEIGHT - 8.0, "fw-muted", Anchor::Middle, "iteration");
 
-    let finite = |&&i: &&usize| trace[i - 1].objective.is_finite();
+    let finite = |&&i: &&usize| trace[i].objective.is_finite();
     let curve: Vec<(f64, f64)> = points
         .iter()
         .filter(finite)
-        .map(|&i| (across.at(position(i)), up.at(trace[i - 1].objective)))
+        .map(|&i| (across.at(position(i)), up.at(trace[i].objective)))
         .collect();
     chart.polyline(&curve);
     let mut steps: Vec<(f64, f64)> = Vec::new();
     for &i in &points {
-        let (x, y) = (across.at(position(i)), count.at(trace[i - 1].terms as f64));
+        let (x, y) = (across.at(position(i)), count.at(trace[i].terms as f64));
         if let Some(&(_, before)) = steps.last() {
             steps.push((x, before));
         }
@@ -70,16 +70,16 @@ pub fn trace_svg(model: &Model) -> Option<String> {
     Some(chart.finish("Objective and number of terms by iteration"))
 }
 
-/// The iterations to draw, from 1, first and last among them.
+/// The iterations to draw, the start (0) and the last among them.
 fn picked(last: usize, logarithmic: bool) -> Vec<usize> {
     let mut points: Vec<usize> = (0..=MOST_POINTS)
         .map(|k| {
             let part = k as f64 / MOST_POINTS as f64;
             let i = match logarithmic {
-                true => (last as f64).powf(part),
-                false => 1.0 + part * (last - 1) as f64,
+                true => (1.0 + last as f64).powf(part) - 1.0,
+                false => part * last as f64,
             };
-            (i.round() as usize).clamp(1, last)
+            (i.round() as usize).min(last)
         })
         .collect();
     points.dedup();
@@ -88,8 +88,9 @@ fn picked(last: usize, logarithmic: bool) -> Vec<usize> {
 
 fn iteration_ticks(last: usize, logarithmic: bool) -> Vec<usize> {
     if !logarithmic {
-        return (1..=last).step_by(last.div_ceil(10)).collect();
+        return (0..=last).step_by(last.div_ceil(10)).collect();
     }
     let powers = std::iter::successors(Some(1usize), |p| p.checked_mul(10));
-    powers.flat_map(|p| [p, 2 * p, 5 * p]).take_while(|&i| i <= last).collect()
+    let round = powers.flat_map(|p| [p, 2 * p, 5 * p]).take_while(|&i| i <= last);
+    std::iter::once(0).chain(round).collect()
 }
