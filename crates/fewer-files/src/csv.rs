@@ -7,7 +7,12 @@ use fewer::data::{Column, Table};
 use crate::error::{Problem, shown};
 use crate::{ReadOptions, check_names};
 
-const MISSING: [&str; 8] = ["", "NA", "N/A", "NaN", "nan", "null", "None", "?"];
+/// Words for a missing value, in any case.
+const MISSING: [&str; 9] = ["", "na", "n/a", "nan", "-nan", "null", "none", "?", "<na>"];
+
+fn is_missing(content: &str) -> bool {
+    MISSING.iter().any(|word| content.eq_ignore_ascii_case(word))
+}
 
 /// Parses the text; `usual` is the delimiter if neither the options nor the header ask for another.
 pub fn read(text: &str, usual: u8, options: &ReadOptions) -> Result<Table, Problem> {
@@ -111,7 +116,7 @@ impl Builder {
                 let content = cell.raw.trim_ascii();
                 match content.parse() {
                     Ok(number) => numbers.push(number),
-                    Err(_) if MISSING.contains(&content) => numbers.push(f64::NAN),
+                    Err(_) if is_missing(content) => numbers.push(f64::NAN),
                     Err(_) => *self = Builder::Text { from: row, values: vec![cell.value()] },
                 }
             }
@@ -137,7 +142,13 @@ impl<'a> Cell<'a> {
     }
 
     fn value(&self) -> Option<String> {
-        (!MISSING.contains(&self.raw.trim_ascii())).then(|| self.text().into_owned())
+        let content = self.raw.trim_ascii();
+        if is_missing(content) {
+            return None;
+        }
+        // True, TRUE and true are one category, the one that Parquet files have.
+        let boolean = ["true", "false"].iter().find(|word| content.eq_ignore_ascii_case(word));
+        Some(boolean.map_or_else(|| self.text().into_owned(), |word| word.to_string()))
     }
 }
 

@@ -98,9 +98,10 @@ pub enum Records {
 ///
 /// **CSV and TSV** need a header; a column without a name is called `column3` after its position.
 /// A column is numeric if all its cells are numbers or missing, else it is text. A cell is
-/// missing if it is empty, `NA`, `N/A`, `NaN`, `nan`, `null`, `None` or `?`. Spaces around a cell
-/// do not count unless they are quoted. Blank lines are skipped, save that within a single
-/// column they are missing values.
+/// missing if it is empty, `NA`, `N/A`, `<NA>`, `NaN`, `-NaN`, `null`, `None` or `?`, in upper or
+/// lower case; so are `true` and `false` one category each however they are written. Spaces
+/// around a cell do not count unless they are quoted. Blank lines are skipped, save that within a
+/// single column they are missing values.
 ///
 /// **svmlight** indices count from 1, or from 0 if the index 0 occurs in the file. An index that
 /// occurs nowhere is a column of zeros.

@@ -20,7 +20,23 @@ fn columns_are_numbers_or_text() {
     assert_numbers(&t, "a", &[1.0, -300.0]);
     assert_numbers(&t, "b", &[2.5, 4.0]);
     assert_texts(&t, "c", &["x", "2"]);
-    assert_texts(&t, "d", &["true", "FALSE"]);
+    assert_texts(&t, "d", &["true", "false"]);
+}
+
+#[test]
+fn booleans_are_the_same_words_however_they_are_written() {
+    let t = good("b\nTrue\nTRUE\n true \n\"False\"\nfalse\nuntrue\n");
+    assert_texts(&t, "b", &["true", "true", "true", "false", "false", "untrue"]);
+}
+
+#[test]
+fn missing_tokens_are_known_in_any_case() {
+    for token in ["na", "Na", "n/a", "NAN", "-nan", "-NaN", "NULL", "Null", "none", "NONE", "<NA>"]
+    {
+        let t = good(&format!("n,t\n{token},{token}\n1,x\n"));
+        assert_numbers(&t, "n", &[NAN, 1.0]);
+        assert_texts(&t, "t", &["-", "x"]);
+    }
 }
 
 #[test]

@@ -1,0 +1,69 @@
+//! How a command can fail.
+
+use std::any::Any;
+use std::fmt::Display;
+use std::path::Path;
+
+/// Why a command ended early.
+#[derive(Debug)]
+pub enum Failure {
+    /// Something the user can put right, said in one line.
+    Input(String),
+    /// Ctrl-C.
+    Interrupted,
+    /// Whoever read the output has had enough.
+    ClosedPipe,
+}
+
+/// What a command returns.
+pub type Outcome<T = ()> = Result<T, Failure>;
+
+impl Failure {
+    /// A problem with a file.
+    pub fn in_file(path: &Path, problem: impl Display) -> Self {
+        let name = if path.as_os_str() == "-" { Path::new("standard input") } else { path };
+        Failure::Input(format!("{}: {problem}", name.display()))
+    }
+
+    /// A panic, which is never the user's fault.
+    pub fn bug(panic: &(dyn Any + Send)) -> Self {
+        let what = panic
+            .downcast_ref::<String>()
+            .map(String::as_str)
+            .or_else(|| panic.downcast_ref::<&str>().copied())
+            .unwrap_or("unknown");
+        Failure::Input(format!("this is a bug in fewer, please report it: {what}"))
+    }
+
+    /// An error of the library that has to do with the data in a file.
+    pub fn with_data(path: &Path, error: fewer::Error) -> Self {
+        use fewer::Error;
+        match error {
+            Error::Setting { .. } | Error::Interrupted | Error::Memory { .. } => error.into(),
+            _ => Failure::in_file(path, error),
+        }
+    }
+}
+
+impl From<fewer::Error> for Failure {
+    fn from(error: fewer::Error) -> Self {
+        match error {
+            fewer::Error::Interrupted => Failure::Interrupted,
+            fewer::Error::Setting { name, value, expected } => {
+                let flag = if name == "n_jobs" { "threads".into() } else { name.replace('_', "-") };
+                Failure::Input(format!("--{flag} {value}: {expected}"))
+            }
+            other => Failure::Input(other.to_string()),
+        }
+    }
+}
+
+impl From<fewer_files::ReadError> for Failure {
+    fn from(error: fewer_files::ReadError) -> Self {
+        let hint = match error.problem {
+            fewer_files::Problem::UnknownFormat => " with --format",
+            _ => "",
+        };
+        Failure::Input(format!("{error}{hint}"))
+    }
+}

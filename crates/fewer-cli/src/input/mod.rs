@@ -1,0 +1,65 @@
+//! From files to what the library fits and predicts.
+
+mod checks;
+mod prediction;
+mod rows;
+mod training;
+
+pub use training::Roles;
+
+use clap::{Args, ValueEnum};
+use fewer::model::Model;
+use std::path::{Path, PathBuf};
+
+use crate::failure::{Failure, Outcome};
+use crate::output;
+
+/// The data of a command.
+#[derive(Args)]
+pub struct DataArgs {
+    /// The data: CSV, TSV, svmlight or Parquet, maybe with .gz; `-` reads CSV from the standard
+    /// input
+    pub data: PathBuf,
+    #[command(flatten)]
+    pub how: ReadArgs,
+}
+
+/// How to read the data of a command.
+#[derive(Args, Default)]
+pub struct ReadArgs {
+    /// The format, instead of the one the file name stands for
+    #[arg(long, value_parser = ["csv", "tsv", "svmlight", "parquet"])]
+    format: Option<String>,
+    /// Missing values: refuse them, drop their rows, or fill in the mean (for words the most
+    /// frequent) of the training data
+    #[arg(long, value_name = "HOW")]
+    pub missing: Option<MissingArg>,
+}
+
+/// What to do with missing values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum MissingArg {
+    Error,
+    Drop,
+    Mean,
+}
+
+impl DataArgs {
+    fn fail<T>(&self, problem: impl std::fmt::Display) -> Outcome<T> {
+        Err(Failure::in_file(&self.data, problem))
+    }
+}
+
+/// Reads a model file.
+pub fn load(path: &Path) -> Outcome<Model> {
+    Ok(Model::load(path)?)
+}
+
+/// Says messages unless they are unwanted.
+pub fn speaker(quiet: bool) -> impl Fn(&str) {
+    move |text: &str| {
+        if !quiet {
+            output::message(text);
+        }
+    }
+}

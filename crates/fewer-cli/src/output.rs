@@ -1,0 +1,175 @@
+//! What goes to the standard output, to the standard error and to files.
+
+use fewer::model::{CertificateKind, Model};
+use fewer_report::{Accuracy, number};
+use serde_json::{Value, json};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use crate::failure::{Failure, Outcome};
+use crate::watch::until_safe;
+
+/// Prints a message on the standard error, if anyone listens.
+pub fn message(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// Prints results on the standard output.
+pub fn print(text: &str) -> Outcome {
+    let mut out = std::io::stdout().lock();
+    let written = out
+        .write_all(text.as_bytes())
+        .and_then(|()| if text.ends_with('\n') { Ok(()) } else { out.write_all(b"\n") });
+    written.and_then(|()| out.flush()).map_err(|error| match error.kind() {
+        ErrorKind::BrokenPipe => Failure::ClosedPipe,
+        _ => Failure::Input(format!("the standard output cannot be written: {error}")),
+    })
+}
+
+/// Prints one object for other programs.
+pub fn print_json(value: &Value) -> Outcome {
+    print(&format!("{value:#}"))
+}
+
+/// Checks, before any work is done, that a file can be put at `path`; follows links.
+pub fn check_path(path: &Path) -> Outcome<PathBuf> {
+    let refuse = |problem: &str| Err(Failure::in_file(path, problem));
+    match std::fs::metadata(path) {
+        Ok(found) if found.is_dir() => refuse("this is a directory; give the name of a file"),
+        Ok(found) if !found.is_file() => refuse("this is not a regular file"),
+        Ok(_) => Ok(path.canonicalize().unwrap_or_else(|_| path.into())),
+        Err(_) => match path.parent() {
+            _ if path.as_os_str().is_empty() => refuse("the name of a file is expected"),
+            Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {
+                refuse(&format!("there is no folder '{}'", folder.display()))
+            }
+            _ => Ok(path.into()),
+        },
+    }
+}
+
+/// Writes a file; an earlier file of that name stays whole until the new one is.
+pub fn write(path: &Path, text: &str) -> Outcome {
+    let folder = path.parent().filter(|f| !f.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let write = || -> std::io::Result<()> {
+        let mut builder = tempfile::Builder::new();
+        // Temporary files are private; this one has the rights of any other new file.
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        let mut file = builder.tempfile_in(folder)?;
+        file.write_all(text.as_bytes())?;
+        file.as_file().sync_all()?;
+        file.persist(path).map_err(|e| e.error)?;
+        Ok(())
+    };
+    until_safe(|| write().map_err(|e| Failure::in_file(path, format!("cannot be written: {e}"))))
+}
+
+/// Writes a model file.
+pub fn save(model: &Model, path: &Path) -> Outcome {
+    until_safe(|| Ok(model.save(path)?))
+}
+
+/// The model for other programs; names are those of the Python attributes.
+pub fn model_json(model: &Model) -> Value {
+    let report = model.report();
+    let coef: Vec<Value> = model
+        .explain()
+        .terms
+        .iter()
+        .map(|(term, weight, effect)| json!({"term": term, "weight": weight, "effect": effect}))
+        .collect();
+    json!({
+        "method": model.method(),
+        "settings": model.settings(),
+        "target": model.target_name(),
+        "feature_names_in": model.feature_names(),
+        "formula": model.formula(),
+        "coef": coef,
+        "intercept": model.intercept(),
+        "n_terms": model.n_terms(),
+        "basis_size": model.basis_size(),
+        "noise_std": model.noise_std(),
+        "lam": report.lam,
+        "objective": report.objective,
+        "certificate": report.certificate,
+        "n_iter": report.iterations,
+        "termination": report.termination,
+        "converged": report.termination.is_converged(),
+        "n_rows": report.rows,
+        "notes": report.notes,
+        "dropped": report.dropped,
+    })
+}
+
+/// Adds how near the predictions come.
+pub fn add_accuracy(value: &mut Value, accuracy: &Accuracy) {
+    value["r2"] = json!(accuracy.r2);
+    value["rmse"] = json!(accuracy.rmse);
+    value["mae"] = json!(accuracy.mae);
+}
+
+/// The most terms that are listed after a fit.
+const MOST_TERMS: usize = 40;
+/// The most columns left out that are listed.
+const MOST_DROPPED: usize = 6;
+
+/// The terms as a table; with `cut`, only the strongest of very many.
+pub fn terms(model: &Model, cut: bool) -> String {
+    let mut explanation = model.explain();
+    let hidden = explanation.terms.len().saturating_sub(MOST_TERMS);
+    if !cut || hidden == 0 {
+        return explanation.to_string();
+    }
+    let kept = explanation.terms.len();
+    explanation.terms.truncate(MOST_TERMS);
+    let table = explanation.to_string();
+    let rest = table.split_once('\n').map_or("", |(_, rest)| rest);
+    format!(
+        "{} = sum of weight × term: {kept} of {} terms kept\n{rest}… and {hidden} weaker terms\n",
+        explanation.target, explanation.basis_size
+    )
+}
+
+/// One line for each thing to know about a fit.
+pub fn summary(model: &Model, accuracy: Option<&Accuracy>) -> String {
+    let report = model.report();
+    let mut lines = vec![("rows", report.rows.to_string())];
+    if let Some(accuracy) = accuracy {
+        lines.push(("R²", r2(accuracy) + accuracy.r2.map_or("", |_| " on the training data")));
+        lines.push(("RMSE", format!("{} on the training data", number(accuracy.rmse, 5))));
+    }
+    if let Some(noise) = model.noise_std() {
+        lines.push(("noise", format!("{} (standard deviation)", number(noise, 5))));
+    }
+    if let Some(lam) = report.lam {
+        lines.push(("λ", number(lam, 5)));
+    }
+    let certificate = &report.certificate;
+    let kind = match certificate.kind {
+        CertificateKind::DualityGap => "duality gap",
+        CertificateKind::Stationarity => "stationarity residual",
+        _ => "value",
+    };
+    let value = number(certificate.value, 2);
+    lines.push(("certificate", format!("{kind} {value} (scope: {})", certificate.scope)));
+    let ended = report.termination.to_string().replace('_', " ");
+    let plural = if report.iterations == 1 { "" } else { "s" };
+    lines.push(("ended", format!("{ended} after {} iteration{plural}", report.iterations)));
+    for dropped in report.dropped.iter().take(MOST_DROPPED) {
+        lines.push(("left out", format!("{}: {}", dropped.name, dropped.reason)));
+    }
+    if report.dropped.len() > MOST_DROPPED {
+        let more = report.dropped.len() - MOST_DROPPED;
+        lines.push(("", format!("and {more} columns more")));
+    }
+    for note in &report.notes {
+        lines.push(("note", note.clone()));
+    }
+    lines.iter().map(|(name, value)| format!("{name:<12} {value}\n")).collect()
+}
+
+/// R², or why there is none.
+pub fn r2(accuracy: &Accuracy) -> String {
+    accuracy.r2.map_or("not defined (constant target)".into(), |r2| format!("{r2:.4}"))
+}

@@ -1,0 +1,577 @@
+//! The `fewer` command, as a user runs it.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use tempfile::TempDir;
+
+/// A folder to run commands in.
+struct Place(TempDir);
+
+impl Place {
+    fn new() -> Self {
+        Place(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn put(&self, name: &str, bytes: impl AsRef<[u8]>) {
+        std::fs::write(self.path(name), bytes).unwrap();
+    }
+
+    fn text(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.0.path()).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    fn command(&self, arguments: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fewer"));
+        command.args(arguments.split_whitespace()).current_dir(self.0.path());
+        command.env("RUST_BACKTRACE", "1").stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, arguments: &str) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    /// The standard output of a command that works.
+    #[track_caller]
+    fn good(&self, arguments: &str) -> String {
+        let output = self.run(arguments);
+        assert_eq!(output.status.code(), Some(0), "{arguments}: {}", stderr(&output));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// The only line of message of a command that is refused.
+    #[track_caller]
+    fn bad(&self, arguments: &str) -> String {
+        let output = self.run(arguments);
+        let message = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{arguments}: {message}");
+        assert!(output.stdout.is_empty(), "{arguments}");
+        let error = message.lines().last().unwrap_or_default().to_string();
+        assert!(error.starts_with("error: "), "{arguments}: {message}");
+        for noise in ["panicked", "Err(", "Some(", "backtrace", "Error {"] {
+            assert!(!message.contains(noise), "{message}");
+        }
+        error
+    }
+
+    #[track_caller]
+    fn refused(&self, arguments: &str, parts: &[&str]) {
+        let message = self.bad(arguments);
+        for part in parts {
+            assert!(message.contains(part), "{arguments}: no '{part}' in: {message}");
+        }
+    }
+
+    #[track_caller]
+    fn json(&self, arguments: &str) -> Value {
+        serde_json::from_str(&self.good(arguments)).unwrap()
+    }
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// price = 3 size − 2 age (+ 5 in Oslo) + a little; `junk` says nothing.
+fn houses(rows: usize) -> String {
+    let mut text = String::from("size,age,city,junk,price\n");
+    for i in 0..rows {
+        let wave = |k: f64| 10.0 * ((i * i + 1) as f64 * k).sin();
+        let (size, age, junk, noise) = (wave(0.37), wave(0.71), wave(1.3), 0.01 * wave(2.1));
+        let city = ["Oslo", "Bergen", "Bergen"][i % 3];
+        let bonus = if city == "Oslo" { 5.0 } else { 0.0 };
+        let price = 3.0 * size - 2.0 * age + bonus + noise;
+        text.push_str(&format!("{size},{age},{city},{junk},{price}\n"));
+    }
+    text
+}
+
+fn with_houses() -> Place {
+    let place = Place::new();
+    place.put("houses.csv", houses(120));
+    place
+}
+
+fn with_model() -> Place {
+    let place = with_houses();
+    place.good("fit houses.csv --target price --out model.json");
+    place
+}
+
+#[test]
+fn fit_predict_score_explain() {
+    let place = with_houses();
+    let text = place.good("fit houses.csv --target price --out model.json");
+    for part in ["3 of 4 terms kept", "size", "city=Oslo", "rows         120", "converged after"] {
+        assert!(text.contains(part), "{text}");
+    }
+    assert!(!text.contains("junk"), "{text}");
+
+    let predicted = place.good("predict model.json houses.csv");
+    let mut lines = predicted.lines();
+    assert_eq!(lines.next(), Some("prediction"));
+    assert_eq!(lines.count(), 120);
+    assert!(place.good("score model.json houses.csv").contains("R²     1.0000"));
+    assert!(place.good("explain model.json").contains("3 of 4 terms kept"));
+    let formula = place.good("explain model.json --formula");
+    assert!(formula.starts_with("price = ") && formula.lines().count() == 1, "{formula}");
+
+    place.good("predict model.json houses.csv --out p.csv");
+    assert_eq!(place.text("p.csv"), predicted);
+    place.good("report model.json houses.csv --out r.html");
+    assert!(place.text("r.html").contains("on houses.csv"));
+    place.good("report model.json");
+    assert_eq!(place.names(), ["houses.csv", "model.json", "p.csv", "r.html", "report.html"]);
+}
+
+#[test]
+fn columns_are_found_by_name() {
+    let place = with_model();
+    let predicted = place.good("predict model.json houses.csv");
+    let turned: String = houses(120)
+        .lines()
+        .map(|line| {
+            let cells: Vec<&str> = line.split(',').rev().collect();
+            format!("{},extra\n", cells[1..].join(","))
+        })
+        .collect();
+    place.put("turned.csv", turned);
+    assert_eq!(place.good("predict model.json turned.csv"), predicted);
+}
+
+#[test]
+fn json_has_stable_names() {
+    let place = with_houses();
+    let fit = place.json("fit houses.csv --json --out model.json");
+    for key in [
+        "basis_size",
+        "certificate",
+        "coef",
+        "converged",
+        "dropped",
+        "feature_names_in",
+        "formula",
+        "intercept",
+        "lam",
+        "mae",
+        "method",
+        "model",
+        "n_iter",
+        "n_rows",
+        "n_terms",
+        "noise_std",
+        "notes",
+        "objective",
+        "r2",
+        "rmse",
+        "settings",
+        "target",
+        "termination",
+    ] {
+        assert!(fit.get(key).is_some(), "{key}: {fit}");
+    }
+    assert_eq!(fit["n_terms"], 3);
+    assert_eq!(fit["coef"][0]["term"], "size");
+    assert!((fit["coef"][0]["weight"].as_f64().unwrap() - 3.0).abs() < 0.01);
+    assert_eq!(fit["certificate"]["kind"], "stationarity");
+    assert_eq!(fit["target"], "price");
+    let explained = place.json("explain model.json --json");
+    assert_eq!(explained["coef"], fit["coef"]);
+    let score = place.json("score model.json houses.csv --json");
+    assert_eq!(score["n_rows"], 120);
+    assert!(score["r2"].as_f64().unwrap() > 0.999);
+    let predicted = place.json("predict model.json houses.csv --json");
+    assert_eq!(predicted["prediction"].as_array().unwrap().len(), 120);
+}
+
+#[test]
+fn settings_reach_the_method() {
+    let place = with_houses();
+    let fit = place.json(
+        "fit houses.csv --json --quiet --basis polynomial --degree 3 --max-terms 2 --prior laplace \
+         --lam-ratio 0.5 --noise 2 --standardize false --fit-intercept penalised --variant paper \
+         --tol 1e-6 --max-iter 500 --max-time 60 --memory-limit 1GB --threads 1",
+    );
+    let expected = serde_json::json!({
+        "basis": "polynomial", "degree": 3, "max_terms": 2, "prior": "laplace", "lam": null,
+        "lam_ratio": 0.5, "noise": 2.0, "standardize": false, "fit_intercept": "penalised",
+        "variant": "paper", "tol": 1e-6, "max_iter": 500, "max_time": 60.0, "memory_limit": 1e9,
+        "n_jobs": 1
+    });
+    assert_eq!(fit["settings"], expected);
+    assert_eq!(fit["basis_size"], 34);
+}
+
+#[test]
+fn quiet_is_quiet_and_the_default_target_is_said() {
+    let place = with_houses();
+    let output = place.run("fit houses.csv --quiet");
+    assert!(output.stdout.is_empty() && output.stderr.is_empty());
+    let output = place.run("fit houses.csv");
+    assert_eq!(stderr(&output), "target: 'price', the last column (--target names another)\n");
+    let output = place.run("fit houses.csv --target price --verbose");
+    assert!(stderr(&output).starts_with("iteration 1: "), "{}", stderr(&output));
+}
+
+#[test]
+fn weights_drop_and_categories() {
+    let place = Place::new();
+    let mut text = String::from("id,code,x,w,y\n");
+    for i in 0..60 {
+        let (x, w) = ((i as f64 * 0.9).sin(), i % 3);
+        // Rows of weight 0 are nonsense.
+        let y = if w == 0 { 1e6 } else { 2.0 * x + (i % 2) as f64 };
+        text.push_str(&format!("n{i},0{},{x},{w},{y}\n", i % 2));
+    }
+    place.put("a.csv", &text);
+    place.refused("fit a.csv --weights w", &["'id'", "identifier"]);
+    place.good("fit a.csv --weights w --drop id --categories code --out m.json");
+    let formula = place.good("explain m.json --formula");
+    assert!(formula.contains("2 x") && formula.contains("1 code=01"), "{formula}");
+    // Codes stay words when predicting, though they look like numbers.
+    place.good("predict m.json a.csv");
+    place.refused("fit a.csv --drop idd", &["no column 'idd' (--drop)", "did you mean 'id'?"]);
+    place.refused("fit a.csv --drop id --weights code2", &["no column 'code2' (--weights)"]);
+    place.refused("fit a.csv --weights id", &["column 'id' holds words", "'n0'"]);
+    place.refused("fit a.csv --weights y", &["both target and weights"]);
+}
+
+#[test]
+fn files_that_cannot_be_read() {
+    let place = Place::new();
+    place.put("empty.csv", "");
+    place.put("header.csv", "a,b,c\n");
+    place.put("ragged.csv", "a,b\n1,2\n1,2,3\n");
+    place.put("latin.csv", b"a,b\n1,2\ncaf\xe9,2\n");
+    place.put("a.xlsx", "PK");
+    place.refused("fit absent.csv", &["absent.csv: no such file"]);
+    place.refused("fit empty.csv", &["empty.csv: the file is empty"]);
+    place.refused("fit header.csv", &["header.csv: the file has no rows of data"]);
+    place.refused("fit ragged.csv", &["line 3: expected 2 fields as in the header, found 3"]);
+    place.refused("fit latin.csv", &["line 3", "not UTF-8"]);
+    place.refused("fit a.xlsx", &["cannot tell the format", "--format"]);
+    place.refused("fit .", &["directory"]);
+}
+
+#[test]
+fn values_that_cannot_be_used() {
+    let place = Place::new();
+    place.put("a.csv", "x,y\n1,2\n,3\n3,4\n4,5\n5,inf\n");
+    place.refused("fit a.csv", &["row 5, column 'y'", "infinite (inf)"]);
+    place.put("a.csv", "x,y\n1,2\n,3\n3,4\n4,5\n5,6.5\n");
+    place.refused("fit a.csv", &["row 2, column 'x'", "missing", "--missing drop"]);
+    place.put("a.csv", "x,y\n1,2\n2,3\n3,NA\n4,5\n5,6.5\n");
+    place.refused("fit a.csv --missing mean", &["row 3, column 'y'", "cannot be filled in"]);
+    place.put("a.csv", "x,z,y\n1,,2\n2,,3\n");
+    place.refused("fit a.csv --missing drop", &["every row", "column 'z' has 2", "--drop"]);
+    place.refused("fit a.csv --missing mean", &["column 'z'", "leave it out"]);
+    place.put("a.csv", "x,y\n1,low\n2,high\n3,low\n");
+    place.refused("fit a.csv", &["'y' holds words (row 1: 'low')", "must be numeric", "sparse"]);
+    place.put("a.csv", "x;y\n1;2,5\n2;3,5\n");
+    place.refused(
+        "fit a.csv",
+        &["'y' holds words (row 1: '2,5'; decimals are written with a point)"],
+    );
+    place.put("a.csv", "y\n1\n2\n");
+    place.refused("fit a.csv", &["no column is left to predict 'y' from"]);
+}
+
+#[test]
+fn numbers_with_a_stray_word_are_warned_of() {
+    let place = Place::new();
+    place.put("a.csv", "x,z,y\n1,1,1\n2,1,2\n3,o,3\n4,2,4\n");
+    let output = place.run("fit a.csv");
+    assert!(output.status.success());
+    let message = stderr(&output);
+    assert!(message.contains("warning: column 'z' is taken as categories"), "{message}");
+    assert!(message.contains("row 3 holds 'o'"), "{message}");
+    assert_eq!(stderr(&place.run("fit a.csv --target y --categories z")), "");
+}
+
+#[test]
+fn unknown_targets_get_suggestions() {
+    let place = with_houses();
+    place.refused(
+        "fit houses.csv --target Prize",
+        &["no column 'Prize'", "did you mean 'price'?", "'size', 'age'"],
+    );
+    let message = place.bad("fit houses.csv --target qqq");
+    assert!(!message.contains("did you mean"), "{message}");
+}
+
+#[test]
+fn missing_values_are_dropped_or_filled() {
+    let place = with_houses();
+    let holes = houses(120).replacen("Oslo", "", 2).replacen("Bergen", "na", 1);
+    place.put("holes.csv", holes);
+    let output = place.run("fit holes.csv --target price --missing drop --json");
+    assert!(stderr(&output).contains("3 of 120 rows have missing values and are dropped"));
+    let fit: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(fit["n_rows"], 117);
+    let output = place.run("fit holes.csv --target price --missing mean --out mean.json");
+    assert!(stderr(&output).contains("3 missing values filled in"), "{}", stderr(&output));
+    let output = place.run("predict mean.json holes.csv");
+    assert!(stderr(&output).contains("3 missing values filled in"), "{}", stderr(&output));
+    place.refused("predict mean.json holes.csv --missing error", &["row 1, column 'city'"]);
+
+    place.good("fit houses.csv --target price --out plain.json");
+    place.refused("predict plain.json holes.csv", &["row 1, column 'city'", "--missing drop"]);
+    let output = place.run("predict plain.json holes.csv --missing drop");
+    let text = String::from_utf8(output.stdout.clone()).unwrap();
+    assert_eq!(text.lines().count(), 121);
+    assert_eq!(text.lines().filter(|l| *l == "NA").count(), 3);
+    assert_eq!(place.json("score plain.json holes.csv --missing drop --json")["n_rows"], 117);
+}
+
+#[test]
+fn rows_are_counted_as_in_the_file_after_dropping() {
+    let place = with_model();
+    place.put("new.csv", "size,age,city,junk\n1,1,,1\n1,1,Rome,1\n");
+    place.refused("predict model.json new.csv --missing drop", &["row 2, column 'city'", "'Rome'"]);
+}
+
+#[test]
+fn data_that_do_not_fit_the_model() {
+    let place = with_model();
+    place.put("new.csv", "size,city,junk\n1,Oslo,1\n");
+    place.refused("predict model.json new.csv", &["columns differ", "missing 'age'"]);
+    place.put("new.csv", "size,age,junk\n1,1,1\n");
+    place.refused("predict model.json new.csv", &["columns differ", "missing 'city'"]);
+    place.put("new.csv", "size,age,city,junk\n1,1,Rome,1\n");
+    place.refused("predict model.json new.csv", &["row 1, column 'city'", "'Rome'", "'Oslo'"]);
+    place.put("new.csv", "size,age,city,junk\n1,old,Oslo,1\n");
+    place.refused("predict model.json new.csv", &["row 1, column 'age'", "'old'"]);
+    place.put("new.csv", "size,age,city,junk\n1,inf,Oslo,1\n");
+    place.refused("predict model.json new.csv", &["row 1, column 'age'", "infinite"]);
+    place.refused("score model.json new.csv", &["no column 'price'"]);
+}
+
+#[test]
+fn model_files_that_cannot_be_used() {
+    let place = with_model();
+    let model = place.text("model.json");
+    place.put("cut.json", &model[..model.len() / 2]);
+    place.put("changed.json", model.replacen("size", "sise", 1));
+    place.put("newer.json", model.replacen("\"format\":1", "\"format\":99", 1));
+    place.put("empty.json", "");
+    place.put("binary.json", b"\x00\xff");
+    place.refused("predict absent.json houses.csv", &["absent.json"]);
+    place.refused("predict cut.json houses.csv", &["cut.json", "truncated"]);
+    place.refused("explain changed.json", &["checksum"]);
+    place.refused("explain newer.json", &["format 99", "newer fewer"]);
+    place.refused("score empty.json houses.csv", &["is empty"]);
+    place.refused("report binary.json", &["not a model file"]);
+    place.refused("predict houses.csv model.json", &["houses.csv", "not a model file"]);
+}
+
+#[test]
+fn settings_out_of_range_are_named_as_flags() {
+    let place = with_houses();
+    place.refused("fit houses.csv --max-terms 0", &["--max-terms 0"]);
+    place.refused("fit houses.csv --threads 0", &["--threads 0"]);
+    place.refused("fit houses.csv --prior laplace --lam -1", &["--lam -1"]);
+}
+
+#[test]
+fn wrong_usage_has_its_own_code() {
+    let place = with_houses();
+    for arguments in [
+        "",
+        "fit",
+        "fry houses.csv",
+        "fit houses.csv --nonsense",
+        "fit houses.csv --max-terms many",
+        "fit houses.csv --method magic",
+        "fit houses.csv --memory-limit 4XB",
+        "fit houses.csv --missing maybe",
+        "predict model.json",
+        "explain m.json --json --formula",
+    ] {
+        let output = place.run(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments}");
+        assert!(output.stdout.is_empty() && !output.stderr.is_empty(), "{arguments}");
+    }
+    assert!(place.good("--version").starts_with("fewer "));
+    assert!(place.good("fit --help").contains("--max-terms"));
+}
+
+#[test]
+fn outputs_are_checked_before_the_work() {
+    let place = with_model();
+    std::fs::create_dir(place.path("folder")).unwrap();
+    place.refused("fit houses.csv --out folder", &["directory"]);
+    place.refused("fit houses.csv --out no/model.json", &["no folder 'no'"]);
+    place.refused("fit houses.csv --out houses.csv", &["replace the data"]);
+    place.refused("predict model.json houses.csv --out no/p.csv", &["no folder 'no'"]);
+    place.refused("report model.json --out folder", &["directory"]);
+    #[cfg(unix)]
+    place.refused("fit houses.csv --out /dev/null", &["not a regular file"]);
+}
+
+#[test]
+fn an_earlier_file_survives_a_fit_that_fails() {
+    let place = with_model();
+    let model = place.text("model.json");
+    place.put("bad.csv", "x,y\n1,\n");
+    place.bad("fit bad.csv --out model.json");
+    assert_eq!(place.text("model.json"), model);
+}
+
+/// A limit on the size of files makes the writing itself fail.
+#[cfg(unix)]
+#[test]
+fn an_earlier_file_survives_a_write_that_fails() {
+    let place = with_model();
+    place.good("predict model.json houses.csv --out p.csv");
+    for (name, arguments) in [
+        ("p.csv", "predict model.json houses.csv --out p.csv"),
+        ("model.json", "fit houses.csv --quiet --out model.json"),
+    ] {
+        let before = (place.text(name), place.names());
+        let fewer = env!("CARGO_BIN_EXE_fewer");
+        let script = format!("trap '' XFSZ; ulimit -f 0; exec '{fewer}' {arguments} 2>&1 | cat");
+        let output =
+            Command::new("sh").args(["-c", &script]).current_dir(place.0.path()).output().unwrap();
+        let message = String::from_utf8(output.stdout).unwrap();
+        assert!(message.starts_with("error: "), "{message}");
+        assert!(message.contains("cannot be written"), "{message}");
+        assert_eq!((place.text(name), place.names()), before);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_closed_pipe_is_silent() {
+    let place = Place::new();
+    place.put("houses.csv", houses(50_000));
+    place.good("fit houses.csv --quiet --out model.json");
+    let fewer = env!("CARGO_BIN_EXE_fewer");
+    let script = format!("'{fewer}' predict model.json houses.csv | head -n 1");
+    let output =
+        Command::new("sh").args(["-c", &script]).current_dir(place.0.path()).output().unwrap();
+    assert_eq!(output.stdout, b"prediction\n");
+    assert_eq!(stderr(&output), "");
+}
+
+#[cfg(unix)]
+fn interrupt(child: &std::process::Child) {
+    let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(status.success());
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_a_fit_and_leaves_earlier_files() {
+    let place = with_model();
+    let model = place.text("model.json");
+    // Enough work for many seconds.
+    let mut text: String = (0..14).map(|j| format!("x{j},")).collect();
+    text.push_str("y\n");
+    for i in 0..6000usize {
+        let cell = |j: usize| ((i * (j + 3) + i * i * (j + 1)) as f64 * 0.013).sin();
+        (0..14).for_each(|j| text.push_str(&format!("{},", cell(j))));
+        text.push_str(&format!("{}\n", cell(20)));
+    }
+    place.put("big.csv", text);
+    let child = place
+        .command("fit big.csv --target y --basis polynomial --degree 4 --out model.json")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(800));
+    let pressed = std::time::Instant::now();
+    interrupt(&child);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+    assert_eq!(stderr(&output), "interrupted\n");
+    assert!(pressed.elapsed().as_secs() < 10, "{:?}", pressed.elapsed());
+    assert_eq!(place.text("model.json"), model);
+    assert_eq!(place.names(), ["big.csv", "houses.csv", "model.json"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_the_reading_of_a_pipe() {
+    let place = Place::new();
+    let mut child =
+        place.command("fit -").stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // Kept open, or the reading would end by itself.
+    let _input = child.stdin.take();
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    interrupt(&child);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+}
+
+#[test]
+fn the_standard_input_is_read() {
+    let place = with_model();
+    let run = |arguments: &str| {
+        let input = std::fs::File::open(place.path("houses.csv")).unwrap();
+        let output = place.command(arguments).stdin(input).output().unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert_eq!(run("predict model.json -"), place.good("predict model.json houses.csv"));
+    assert!(run("fit - --target price").contains("3 of 4 terms kept"));
+}
+
+#[test]
+fn svmlight_files_are_matched_by_position() {
+    let place = Place::new();
+    let rows = |last: usize| -> String {
+        (0..80)
+            .map(|i: usize| {
+                let x = ((i * i) as f64 * 0.37).sin();
+                let z = ((i * i) as f64 * 0.83).cos();
+                format!("{} 1:{z} 2:{x} {last}:1\n", 2.0 * x + 1.0)
+            })
+            .collect()
+    };
+    place.put("a.svm", rows(3));
+    place.put("wide.svm", rows(9));
+    place.good("fit a.svm --out m.json");
+    assert_eq!(place.good("explain m.json --formula"), "label = 1 + 2 x2\n");
+    assert!(place.good("score m.json a.svm").contains("R²     1.0000"));
+    let output = place.run("predict m.json wide.svm");
+    assert!(output.status.success() && stderr(&output).contains("6 columns beyond the 3"));
+    place.refused("fit a.svm --target y", &["leave --target out"]);
+    place.put("b.csv", "x1,x2,x3\n1,2,3\n");
+    place.refused("predict m.json b.csv", &["by column names"]);
+    place.put("nan.svm", "1 1:nan 2:1\n2 1:1 2:3\n3 1:2 2:2\n");
+    place.refused("fit nan.svm", &["row 1", "--missing drop"]);
+    place.good("fit nan.svm --missing drop");
+}
+
+#[test]
+fn the_demo_writes_its_files() {
+    let place = Place::new();
+    let text = place.good("demo --out-dir out");
+    assert!(text.lines().count() < 40, "{text}");
+    assert!(text.contains("442 patients, 10 measurements"), "{text}");
+    for name in ["diabetes.csv", "model.json", "report.html", "terms.svg"] {
+        assert!(place.path("out").join(name).is_file(), "{name}");
+    }
+    assert_eq!(text, place.good("demo --out-dir out"));
+    // What it says to type next works.
+    for line in text.lines().filter_map(|l| l.strip_prefix("  fewer ")) {
+        place.good(line.split(" | ").next().unwrap());
+    }
+    assert!(Path::new(&place.path("out/model.json")).exists());
+    place.put("file", "");
+    place.refused("demo --out-dir file", &["file"]);
+}
