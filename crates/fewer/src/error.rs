@@ -133,6 +133,16 @@ impl Error {
         Error::Setting { name, value: value.to_string(), expected: expected.into() }
     }
 
+    /// Something that does not fit the memory limit (both in bytes).
+    pub(crate) fn memory(what: String, needed: f64, limit: f64, hint: &str) -> Self {
+        let size = |bytes: f64| match bytes {
+            b if b >= 1e9 => format!("{:.1} GB", b / 1e9),
+            b if b >= 1e6 => format!("{:.1} MB", b / 1e6),
+            b => format!("{:.0} kB", (b / 1e3).ceil()),
+        };
+        Error::Memory { what, needed: size(needed), limit: size(limit), hint: hint.into() }
+    }
+
     /// Sizes that do not agree.
     pub fn shape(
         what: impl Into<String>,

@@ -334,7 +334,7 @@ fn bad_values_are_named() {
         let message = run(&[1.0, 2.0, f64::INFINITY, 1.0], &[1.0, 2.0], None);
         assert!(message.contains("row 2, column 'age': the value is infinite (inf)"), "{message}");
         let message = run(&[1.0, 2.0, 3.0, 4.0], &[1.0, f64::NAN], None);
-        assert!(message.contains("row 2, column 'target'"), "{message}");
+        assert!(message.contains("row 2, column 'y'"), "{message}");
         let message = run(&[1.0, 2.0, 3.0, 4.0], &[1.0, 2.0], Some(vec![1.0, -1.0]));
         assert!(message.contains("the weight is -1"), "{message}");
         let message = run(&[1.0, 2.0, 3.0, 4.0], &[1.0, 2.0], Some(vec![0.0, 0.0]));

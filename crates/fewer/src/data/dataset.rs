@@ -27,6 +27,7 @@ pub struct Dataset<'a> {
     target: Target<'a>,
     weights: Option<Cow<'a, [f64]>>,
     names: Vec<String>,
+    target_name: String,
     encoder: Option<Encoder>,
 }
 
@@ -43,7 +44,7 @@ impl<'a> Dataset<'a> {
             ));
         }
         let names = (1..=features.columns()).map(|j| format!("x{j}")).collect();
-        Ok(Self { features, target, weights: None, names, encoder: None })
+        Ok(Self { features, target, weights: None, names, target_name: "y".into(), encoder: None })
     }
 
     /// Gives each row a weight.
@@ -67,6 +68,12 @@ impl<'a> Dataset<'a> {
         }
         self.names = names;
         Ok(self)
+    }
+
+    /// Names the target, for messages, formulas and reports.
+    pub fn with_target_name(mut self, name: impl Into<String>) -> Self {
+        self.target_name = name.into();
+        self
     }
 
     /// Remembers how a table became these columns, so that a model can encode new tables alike.
@@ -96,6 +103,11 @@ impl<'a> Dataset<'a> {
         &self.names
     }
 
+    /// Name of the target.
+    pub fn target_name(&self) -> &str {
+        &self.target_name
+    }
+
     /// How a table became these columns.
     pub fn encoder(&self) -> Option<&Encoder> {
         self.encoder.as_ref()
@@ -123,7 +135,7 @@ impl<'a> Dataset<'a> {
         if let Target::Numbers(y) = &self.target
             && let Some(i) = y.iter().position(|v| !v.is_finite())
         {
-            return Err(non_finite(i, "target", y[i]));
+            return Err(non_finite(i, &self.target_name, y[i]));
         }
         if let Some(weights) = self.weights() {
             if let Some(i) = weights.iter().position(|w| !(w.is_finite() && *w >= 0.0)) {

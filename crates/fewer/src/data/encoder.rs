@@ -112,6 +112,20 @@ impl Encoder {
         names
     }
 
+    /// Names of the columns of the table that are categories.
+    pub fn categories(&self) -> impl Iterator<Item = &str> {
+        let is_category = |c: &&Encoding| matches!(c.kind, Kind::Category { .. });
+        self.columns.iter().filter(is_category).map(|c| c.name.as_str())
+    }
+
+    /// Whether missing values are filled in.
+    pub fn fills(&self) -> bool {
+        self.columns.iter().any(|c| match &c.kind {
+            Kind::Number { fill } => fill.is_some(),
+            Kind::Category { fill, .. } => fill.is_some(),
+        })
+    }
+
     /// Whether each column of the table stands for itself.
     pub fn is_identity(&self) -> bool {
         self.columns.iter().all(|c| matches!(c.kind, Kind::Number { fill: None }))

@@ -113,12 +113,12 @@ impl<'a> LeastSquares<'a> {
         // The matrix, its copy that is factorised, and one more while it is built.
         let needed = order.saturating_mul(order).saturating_mul(24);
         if needed > self.memory_limit {
-            return Err(Error::Memory {
-                what: format!("a system of {order} equations"),
-                needed: gigabytes(needed),
-                limit: gigabytes(self.memory_limit),
-                hint: "raise memory_limit, or give fewer columns".into(),
-            });
+            return Err(Error::memory(
+                format!("a system of {order} equations"),
+                needed as f64,
+                self.memory_limit as f64,
+                "raise memory_limit, or give fewer columns",
+            ));
         }
         Ok(())
     }
@@ -259,8 +259,4 @@ pub(crate) struct RidgeOfHighestEvidence {
 pub(crate) struct Ridge {
     pub beta: Vec<f64>,
     factor: Cholesky,
-}
-
-fn gigabytes(bytes: usize) -> String {
-    format!("{:.1} GB", bytes as f64 / 1e9)
 }

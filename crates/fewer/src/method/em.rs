@@ -162,6 +162,7 @@ pub(crate) struct Shared<'s> {
     pub rows: usize,
     pub fixed: &'s FixedBasis,
     pub features: &'s [String],
+    pub target: &'s str,
     pub observer: &'s dyn Observer,
 }
 
@@ -229,12 +230,13 @@ impl Em {
         if let (Some(lam), Some(_)) = (self.lam, self.lam_ratio) {
             return Err(Error::setting("lam", lam, "give either lam or lam_ratio, not both"));
         }
+        let given = [("lam", self.lam), ("lam_ratio", self.lam_ratio)];
         if self.prior == PriorKind::Jeffreys
-            && let Some(lam) = self.lam.or(self.lam_ratio)
+            && let Some((name, Some(value))) = given.into_iter().find(|g| g.1.is_some())
         {
             return Err(Error::setting(
-                "lam",
-                lam,
+                name,
+                value,
                 "the Jeffreys prior has no λ; leave it out, or choose the laplace or gaussian prior",
             ));
         }
@@ -309,7 +311,8 @@ impl Em {
             let scale = training.units.positive_deviations();
             let design = Design::new(&*columns, weights, training.units.mean.clone(), scale);
             training.drop_duplicates(Some(&design), &name);
-            work(self.share(training, Some(&design), data.rows(), &fixed, data.names(), observer))
+            let (rows, names, target) = (data.rows(), data.names(), data.target_name());
+            work(self.share(training, Some(&design), rows, &fixed, names, target, observer))
         })
     }
 
@@ -336,7 +339,7 @@ impl Em {
             let mut training =
                 Training::new(moments, self.fit_intercept, self.standardize, true, &name)?;
             training.drop_duplicates(None, &name);
-            work(self.share(training, None, rows, &fixed, &features, observer))
+            work(self.share(training, None, rows, &fixed, &features, "y", observer))
         })
     }
 
@@ -347,6 +350,7 @@ impl Em {
         rows: usize,
         fixed: &'s FixedBasis,
         features: &'s [String],
+        target: &'s str,
         observer: &'s dyn Observer,
     ) -> Shared<'s> {
         let Training { units, moments, usable, dropped } = training;
@@ -371,6 +375,7 @@ impl Em {
             rows,
             fixed,
             features,
+            target,
             observer,
             units,
         }
@@ -379,14 +384,13 @@ impl Em {
     fn check_memory(&self, order: usize) -> Result<()> {
         let needed = 24.0 * (order as f64).powi(2);
         if needed > self.memory_limit {
-            return Err(Error::Memory {
-                what: format!("a system of {order} equations"),
-                needed: format!("{:.1} GB", needed / 1e9),
-                limit: format!("{:.1} GB", self.memory_limit / 1e9),
-                hint: "raise memory_limit, give fewer columns, or limit the centres of a kernel \
-                       with candidates"
-                    .into(),
-            });
+            return Err(Error::memory(
+                format!("a system of {order} equations"),
+                needed,
+                self.memory_limit,
+                "raise memory_limit, give fewer columns, or limit the centres of a kernel with \
+                 candidates",
+            ));
         }
         Ok(())
     }
@@ -587,7 +591,7 @@ impl Em {
         Ok(Model {
             method: method.into(),
             settings: serde_json::to_value(self).unwrap_or_default(),
-            target: "y".into(),
+            target: shared.target.into(),
             features: shared.features.to_vec(),
             encoder: None,
             classes: None,

@@ -19,9 +19,31 @@ use crate::error::{Error, Result};
 use crate::model::Model;
 use std::sync::Arc;
 
-/// The methods by name: in Python and model files, and on the command line.
-pub const METHODS: &[(&str, &str)] =
-    &[("SparseRegressor", "sparse"), ("ProbitClassifier", "probit")];
+/// What a method predicts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Task {
+    /// Numbers.
+    Regression,
+    /// Classes.
+    Classification,
+}
+
+/// A method by its names.
+#[derive(Debug, Clone, Copy)]
+pub struct MethodInfo {
+    /// Its name in Python and in model files.
+    pub name: &'static str,
+    /// Its name on the command line.
+    pub short: &'static str,
+    /// What it predicts.
+    pub task: Task,
+}
+
+/// All methods.
+pub const METHODS: &[MethodInfo] = &[
+    MethodInfo { name: "SparseRegressor", short: "sparse", task: Task::Regression },
+    MethodInfo { name: "ProbitClassifier", short: "probit", task: Task::Classification },
+];
 
 /// Fits a method chosen by name, with settings as a JSON object: what front ends call.
 ///
@@ -50,7 +72,7 @@ pub fn fit(
             .with_functions(functions)
             .fit_observed(data, observer),
         _ => {
-            let known: Vec<&str> = METHODS.iter().map(|m| m.1).collect();
+            let known: Vec<&str> = METHODS.iter().map(|m| m.short).collect();
             Err(Error::setting("method", method, format!("known methods: {}", known.join(", "))))
         }
     }

@@ -107,7 +107,11 @@ impl Model {
 }
 
 /// Six significant digits, without trailing zeros; exponents only where they shorten.
-fn number(x: f64) -> String {
+///
+/// ```
+/// assert_eq!(fewer::model::number(0.1 + 0.2), "0.3");
+/// ```
+pub fn number(x: f64) -> String {
     if x == 0.0 || !x.is_finite() {
         return if x == 0.0 { "0".into() } else { x.to_string() };
     }

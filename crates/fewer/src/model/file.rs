@@ -71,14 +71,19 @@ impl Model {
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         let path = path.as_ref();
         let text = self.to_json()?;
-        let folder = path.parent().filter(|f| !f.as_os_str().is_empty());
         let write = || -> std::io::Result<()> {
-            let mut file = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
+            // Through a link to what it stands for; never over a device or a folder.
+            let target = match std::fs::metadata(path) {
+                Ok(found) if found.is_file() => std::fs::canonicalize(path)?,
+                Ok(_) => return Err(std::io::Error::other("it is not an ordinary file")),
+                Err(_) => path.to_path_buf(),
+            };
+            let folder = target.parent().filter(|f| !f.as_os_str().is_empty());
+            let mut file = new_file(folder.unwrap_or(Path::new(".")))?;
             file.write_all(text.as_bytes())?;
             file.write_all(b"\n")?;
             file.as_file().sync_all()?;
-            readable_by_all(file.as_file())?;
-            file.persist(path).map_err(|e| e.error)?;
+            file.persist(&target).map_err(|e| e.error)?;
             Ok(())
         };
         write().map_err(|e| file_error(path, format!("cannot be written: {e}")))
@@ -153,13 +158,14 @@ impl Model {
 }
 
 /// Temporary files are private; a model file has the rights of any other new file.
-fn readable_by_all(_file: &std::fs::File) -> std::io::Result<()> {
+fn new_file(folder: &Path) -> std::io::Result<tempfile::NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        _file.set_permissions(std::fs::Permissions::from_mode(0o644))?;
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
-    Ok(())
+    builder.prefix(".fewer-").tempfile_in(folder)
 }
 
 fn checksum(text: &str) -> String {

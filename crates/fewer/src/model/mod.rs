@@ -4,7 +4,7 @@ mod explain;
 mod file;
 mod report;
 
-pub use explain::Explanation;
+pub use explain::{Explanation, number};
 pub use report::{Certificate, CertificateKind, DroppedColumn, Report};
 
 use crate::basis::{BlockFunction, FixedBasis, Kernel};
