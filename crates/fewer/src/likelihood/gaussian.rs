@@ -80,6 +80,11 @@ impl<'a> Gaussian<'a> {
         self.noise == Noise::Estimated && self.variance <= FLOOR
     }
 
+    /// Whether the variance could not be estimated to the end.
+    pub fn is_held(&self) -> bool {
+        self.noise == Noise::Estimated && self.hold
+    }
+
     fn is_free(&self) -> bool {
         self.noise == Noise::Estimated && !self.hold && self.variance > FLOOR
     }

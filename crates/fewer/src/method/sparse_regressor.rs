@@ -2,7 +2,7 @@
 
 use super::em::{BasisKind, Em, Output, Shared, Start, em_builder, empty_outcome};
 use super::settings::{Intercept, PriorKind, Variant};
-use crate::basis::{BlockFunction, Gamma, Landmarks};
+use crate::basis::{BlockFunction, FixedBasis, Gamma, Landmarks};
 use crate::data::{Dataset, Moments, Target};
 use crate::engine::reweighted::{Options, Reweighted, Stop};
 use crate::engine::{LeastSquares, Observer, RidgeOfHighestEvidence, Right, Silent};
@@ -157,6 +157,14 @@ impl SparseRegressor {
                 shared.weight
             ));
         }
+        if likelihood.is_held() {
+            notes.push(format!(
+                "the noise is that of the start, {:.3e}: with so many terms for {} rows the data \
+                 cannot tell it",
+                target_unit * likelihood.noise_variance().unwrap_or(0.0).sqrt(),
+                shared.weight
+            ));
+        }
         if likelihood.is_noise_free() {
             notes.push(
                 "the terms kept explain the target exactly (noise below 1e-7 of its deviation)"
@@ -185,7 +193,11 @@ impl SparseRegressor {
         likelihood: &mut Gaussian<'_>,
     ) -> Result<Start> {
         let (usable, weight) = (&shared.usable, shared.weight);
-        let half = 0.5 * weight;
+        // Kernels on all rows can follow anything, however often the rows are repeated.
+        let half = match shared.fixed {
+            FixedBasis::Kernel(_) => 0.5 * weight.min(usable.len() as f64),
+            _ => 0.5 * weight,
+        };
         let evidence = self.0.variant == Variant::Exact && !self.0.route.least_squares_start;
         if evidence && usable.len() as f64 > half {
             likelihood.update(data, usable, &vec![0.0; usable.len()])?;
@@ -199,7 +211,9 @@ impl SparseRegressor {
             if let Some(RidgeOfHighestEvidence { beta, variance, gain }) = ridge {
                 likelihood.hold_noise(true);
                 likelihood.update(data, usable, &beta)?;
-                let follows_noise = likelihood.residual_square() < 0.5 * weight * variance;
+                // Jeffreys' prior stays near its start; the others find their way from anywhere.
+                let follows_noise = self.0.prior == PriorKind::Jeffreys
+                    && likelihood.residual_square() < 0.5 * weight * variance;
                 likelihood.hold_noise(false);
                 likelihood.start_at(variance);
                 if !follows_noise {
@@ -207,7 +221,8 @@ impl SparseRegressor {
                     return Ok(Start { active: usable.clone(), beta, hold_noise_above });
                 }
                 let chosen = self.lasso_terms(shared, data, likelihood, beta, gain > CLEAR_GAIN)?;
-                return self.least_squares_start(shared, data, likelihood, &chosen);
+                let start = self.least_squares_start(shared, data, likelihood, &chosen)?;
+                return Ok(Start { hold_noise_above: Some(half as usize), ..start });
             }
         }
         self.least_squares_start(shared, data, likelihood, usable)
