@@ -25,7 +25,7 @@ export PYO3_PYTHON := $(abspath $(PYTHON))
 # maturin puts the compiled module here, beside the Python sources.
 EXTENSION := python/fewer/_core.abi3.so
 EXTENSION_SOURCES := Cargo.toml Cargo.lock pyproject.toml \
-	$(shell find crates/fewer crates/fewer-files crates/fewer-python -type f \
+	$(shell find crates/fewer crates/fewer-python -type f \
 		-not -path '*/tests/*' -not -path '*/benches/*' -not -path '*/examples/*' 2>/dev/null)
 PACKAGE_SOURCES := $(wildcard README.md) LICENSE-MIT LICENSE-APACHE \
 	$(shell find python/fewer -type f \( -name '*.py' -o -name '*.pyi' -o -name py.typed \) 2>/dev/null)

@@ -1,1 +1,88 @@
-//! py
+//! `fewer._core`: the library for Python. Conversions only; the mathematics is in the crate
+//! `fewer`.
+
+mod error;
+mod function;
+mod input;
+mod model;
+mod run;
+mod settings;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _core {
+    use super::*;
+    use crate::function::Function;
+    use crate::input::{Input, slice};
+    use fewer::basis::BlockFunction;
+    use numpy::PyReadonlyArray1;
+    use pyo3::types::PyDict;
+    use std::sync::Arc;
+
+    #[pymodule_export]
+    use super::model::PyModel;
+
+    #[pymodule_init]
+    fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+        run::settle();
+        Ok(())
+    }
+
+    /// Fits a method chosen by name, with settings as a JSON object.
+    ///
+    /// `function` is (callable, its name, names of its values); `progress` is called with
+    /// (iteration, terms, objective, residual) after each iteration.
+    #[pyfunction]
+    #[pyo3(signature = (method, settings, x, y, *, sample_weight = None, feature_names = None,
+                        target_name = None, function = None, progress = None))]
+    fn fit<'py>(
+        py: Python<'py>,
+        method: &str,
+        settings: &str,
+        x: Input<'py>,
+        y: PyReadonlyArray1<'py, f64>,
+        sample_weight: Option<PyReadonlyArray1<'py, f64>>,
+        feature_names: Option<Vec<String>>,
+        target_name: Option<String>,
+        function: Option<(Py<PyAny>, String, Vec<String>)>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<PyModel> {
+        crate::settings::check(method, settings)?;
+        let held = x.hold()?;
+        let target = slice(&y).map_err(error::to_python)?;
+        let weights = sample_weight.as_ref().map(slice).transpose().map_err(error::to_python)?;
+        let function = function.map(|(f, name, terms)| Function::new(f, name, terms));
+        let model = run::watched(py, progress, function.as_ref(), |observer| {
+            let encoded = held.encode()?;
+            let mut data = held.dataset(encoded.as_ref(), target, feature_names)?;
+            if let Some(weights) = weights {
+                data = data.with_weights(weights)?;
+            }
+            let shared = function.clone().map(|f| Arc::new(f) as Arc<dyn BlockFunction>);
+            fewer::method::fit(method, settings, shared, &data, observer)
+        })?;
+        let model = match target_name {
+            Some(name) => model.with_target_name(name),
+            None => model,
+        };
+        Ok(PyModel::new(model, function))
+    }
+
+    /// The inverse of pickling a model.
+    #[pyfunction]
+    fn _restore(
+        py: Python<'_>,
+        text: &str,
+        functions: Option<Bound<'_, PyDict>>,
+    ) -> PyResult<Py<PyAny>> {
+        let model = py.get_type::<PyModel>().call_method1("from_json", (text, functions))?;
+        Ok(model.unbind())
+    }
+
+    /// Panics, to test that no panic gets through.
+    #[pyfunction]
+    fn _panic(py: Python<'_>) -> PyResult<()> {
+        run::detached(py, None, || panic!("on purpose"))
+    }
+}

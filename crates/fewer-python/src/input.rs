@@ -1,0 +1,145 @@
+//! What Python hands over, borrowed.
+
+use fewer::data::{
+    Column, Dataset, DenseView, Encoder, Features, Missing, SparseMatrix, SparseView, Table,
+};
+use fewer::linalg::Matrix;
+use fewer::{Error, Result};
+use numpy::PyReadonlyArray1;
+use pyo3::prelude::*;
+
+/// Inputs as `python/fewer/_data.py` prepares them.
+#[derive(FromPyObject)]
+pub enum Input<'py> {
+    /// Values, rows, columns, distance between rows, distance between columns.
+    F64(PyReadonlyArray1<'py, f64>, usize, usize, usize, usize),
+    /// The same in single precision.
+    F32(PyReadonlyArray1<'py, f32>, usize, usize, usize, usize),
+    /// `csc` or `csr`, values, indices, starts, rows, columns.
+    Sparse(
+        String,
+        PyReadonlyArray1<'py, f64>,
+        PyReadonlyArray1<'py, usize>,
+        PyReadonlyArray1<'py, usize>,
+        usize,
+        usize,
+    ),
+    /// Names and columns of a table with words in it.
+    Table(Vec<String>, Vec<TableColumn<'py>>),
+}
+
+#[derive(FromPyObject)]
+pub enum TableColumn<'py> {
+    Number(PyReadonlyArray1<'py, f64>),
+    Text(Vec<Option<String>>),
+}
+
+/// Inputs as the core takes them; what had to be converted is owned.
+pub enum Held<'a> {
+    Borrowed(Features<'a>),
+    Sparse(SparseMatrix),
+    Table(Table),
+}
+
+impl Input<'_> {
+    pub fn hold(&self) -> PyResult<Held<'_>> {
+        let hold = || -> Result<Held<'_>> {
+            Ok(match self {
+                Input::F64(values, rows, columns, row_stride, column_stride) => Held::Borrowed(
+                    DenseView::strided(
+                        slice(values)?,
+                        *rows,
+                        *columns,
+                        *row_stride,
+                        *column_stride,
+                    )?
+                    .into(),
+                ),
+                Input::F32(values, rows, columns, row_stride, column_stride) => Held::Borrowed(
+                    DenseView::strided(
+                        slice(values)?,
+                        *rows,
+                        *columns,
+                        *row_stride,
+                        *column_stride,
+                    )?
+                    .into(),
+                ),
+                Input::Sparse(format, values, indices, starts, rows, columns) => {
+                    let (starts, indices, values) =
+                        (slice(starts)?, slice(indices)?, slice(values)?);
+                    if format == "csr" {
+                        Held::Sparse(SparseMatrix::from_rows(
+                            *rows, *columns, starts, indices, values,
+                        )?)
+                    } else if let Ok(view) =
+                        SparseView::new(*rows, *columns, starts, indices, values)
+                    {
+                        Held::Borrowed(view.into())
+                    } else {
+                        Held::Sparse(SparseMatrix::from_unsorted(
+                            *rows, *columns, starts, indices, values,
+                        )?)
+                    }
+                }
+                Input::Table(names, columns) => {
+                    let mut table = Table::new();
+                    for (name, column) in names.iter().zip(columns) {
+                        table.push(name, column.to_column()?)?;
+                    }
+                    Held::Table(table)
+                }
+            })
+        };
+        hold().map_err(crate::error::to_python)
+    }
+}
+
+impl TableColumn<'_> {
+    fn to_column(&self) -> Result<Column> {
+        Ok(match self {
+            TableColumn::Number(values) => Column::Number(slice(values)?.to_vec()),
+            TableColumn::Text(words) => Column::Text(words.clone()),
+        })
+    }
+}
+
+impl Held<'_> {
+    /// Encodes a table for fitting.
+    pub fn encode(&self) -> Result<Option<(Encoder, Matrix)>> {
+        let Held::Table(table) = self else { return Ok(None) };
+        let (encoder, _) = Encoder::fit(table, Missing::Error)?;
+        let matrix = encoder.encode(table)?;
+        Ok(Some((encoder, matrix)))
+    }
+
+    /// A data set of these inputs, or of the table they were encoded from.
+    pub fn dataset<'a>(
+        &'a self,
+        encoded: Option<&'a (Encoder, Matrix)>,
+        target: &'a [f64],
+        names: Option<Vec<String>>,
+    ) -> Result<Dataset<'a>> {
+        let features = match (self, encoded) {
+            (_, Some((encoder, matrix))) => {
+                let view =
+                    DenseView::by_columns(matrix.as_slice(), matrix.rows(), matrix.columns())?;
+                return Dataset::new(view, target)?.with_encoder(encoder.clone());
+            }
+            (Held::Borrowed(features), _) => *features,
+            (Held::Sparse(matrix), _) => matrix.view().into(),
+            (Held::Table(_), None) => {
+                return Err(Error::shape("a table", "an encoder for it", "none"));
+            }
+        };
+        let data = Dataset::new(features, target)?;
+        match names {
+            Some(names) => data.with_names(names),
+            None => Ok(data),
+        }
+    }
+}
+
+pub fn slice<'a, T: numpy::Element>(array: &'a PyReadonlyArray1<'_, T>) -> Result<&'a [T]> {
+    array.as_slice().map_err(|e| Error::shape("an array", "contiguous values", e))
+}

@@ -1,0 +1,18 @@
+"""Sparse supervised learning: the same accuracy from fewer terms.
+
+>>> import numpy as np
+>>> from fewer import SparseRegressor
+>>> X = np.random.default_rng(0).normal(size=(100, 20))
+>>> y = 4 + 2 * X[:, 0] - X[:, 5]
+>>> SparseRegressor().fit(X, y).formula()
+'4 + 2 x1 - 1 x6'
+"""
+
+from importlib.metadata import version as _version
+
+from fewer._base import Certificate, EmptyModelWarning, Explanation, load
+from fewer.sparse_regressor import SparseRegressor
+
+__all__ = ["Certificate", "EmptyModelWarning", "Explanation", "SparseRegressor", "load"]
+
+__version__ = _version("fewer")
