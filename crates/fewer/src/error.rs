@@ -46,7 +46,7 @@ pub enum Error {
     #[error("{name} = {value}: {expected}")]
     Setting {
         /// Name of the setting, the same in Rust, Python and on the command line.
-        name: &'static str,
+        name: String,
         /// The value given.
         value: String,
         /// What would do.
@@ -126,11 +126,11 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 impl Error {
     /// A setting outside its range.
     pub fn setting(
-        name: &'static str,
+        name: impl Into<String>,
         value: impl std::fmt::Display,
         expected: impl Into<String>,
     ) -> Self {
-        Error::Setting { name, value: value.to_string(), expected: expected.into() }
+        Error::Setting { name: name.into(), value: value.to_string(), expected: expected.into() }
     }
 
     /// Something that does not fit the memory limit (both in bytes).

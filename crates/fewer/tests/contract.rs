@@ -426,3 +426,28 @@ fn other_columns_at_predicting_are_refused() {
         assert!(message.contains("row 1, column 'x2'"), "{message}");
     }
 }
+
+#[test]
+fn bad_settings_are_named() {
+    let p = Problem::linear(1, 20, 2, 1, 0.1);
+    for method in ["sparse", "probit"] {
+        for (settings, name, hint) in [
+            (r#"{"prior": "cauchy"}"#, "prior", "`jeffreys`, `laplace`, `gaussian`"),
+            (r#"{"max_terms": -1}"#, "max_terms", "expected usize"),
+            (r#"{"max_terms": 0}"#, "max_terms", "at least 1"),
+            (r#"{"tol": 0}"#, "tol", "above 0"),
+            (r#"{"fit_intercept": 3}"#, "fit_intercept", "penalised"),
+            (r#"{"gamma": "wide"}"#, "gamma", "median"),
+            (r#"{"lam": 1}"#, "lam", "Jeffreys prior has no λ"),
+            (r#"{"lam_ratio": 0.5}"#, "lam_ratio", "Jeffreys prior has no λ"),
+            (r#"{"prior": "laplace", "lam_ratio": 2}"#, "lam_ratio", "(0, 1]"),
+            (r#"{"lambda": 1}"#, "lambda", "unknown field"),
+        ] {
+            let data = dataset((method, ""), p.view(), &p.y);
+            let error = fewer::method::fit(method, settings, None, &data, &Silent).unwrap_err();
+            let message = error.to_string();
+            assert!(message.starts_with(&format!("{name} = ")), "{settings}: {message}");
+            assert!(message.contains(hint), "{settings}: {message}");
+        }
+    }
+}

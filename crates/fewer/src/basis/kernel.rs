@@ -45,7 +45,7 @@ impl KernelForm {
 
 /// The width parameter γ of a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "a number, \"scale\" or \"median\" is expected")]
 pub enum Gamma {
     /// A number.
     Number(f64),

@@ -27,6 +27,7 @@ pub struct Dataset<'a> {
     target: Target<'a>,
     weights: Option<Cow<'a, [f64]>>,
     names: Vec<String>,
+    named: bool,
     target_name: String,
     encoder: Option<Encoder>,
 }
@@ -44,7 +45,15 @@ impl<'a> Dataset<'a> {
             ));
         }
         let names = (1..=features.columns()).map(|j| format!("x{j}")).collect();
-        Ok(Self { features, target, weights: None, names, target_name: "y".into(), encoder: None })
+        Ok(Self {
+            features,
+            target,
+            weights: None,
+            names,
+            named: false,
+            target_name: "y".into(),
+            encoder: None,
+        })
     }
 
     /// Gives each row a weight.
@@ -66,7 +75,7 @@ impl<'a> Dataset<'a> {
         if names.len() != self.features.columns() {
             return Err(Error::shape("column names", self.features.columns(), names.len()));
         }
-        self.names = names;
+        (self.names, self.named) = (names, true);
         Ok(self)
     }
 
@@ -101,6 +110,11 @@ impl<'a> Dataset<'a> {
     /// Names of the columns.
     pub fn names(&self) -> &[String] {
         &self.names
+    }
+
+    /// Whether the columns were named by the user.
+    pub fn is_named(&self) -> bool {
+        self.named
     }
 
     /// Name of the target.

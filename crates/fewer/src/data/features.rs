@@ -149,9 +149,8 @@ impl<'a> DenseView<'a> {
                     if self.row_stride == 1 {
                         copy(&values[start..], out);
                     } else {
-                        let column = values[start..].iter().step_by(self.row_stride.max(1));
-                        for (o, &v) in out.iter_mut().zip(column) {
-                            *o = v.into();
+                        for (i, o) in out.iter_mut().enumerate() {
+                            *o = values[start + i * self.row_stride].into();
                         }
                     }
                 }

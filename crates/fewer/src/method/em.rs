@@ -15,6 +15,7 @@ use crate::linalg::Matrix;
 use crate::model::{Certificate, CertificateKind, DroppedColumn, Link, Model, Report, Term};
 use crate::prior::{self, ScaleMixture};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -97,7 +98,7 @@ pub enum BasisKind {
 
 /// Weights of classes, on top of the rows' own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "\"balanced\" or a list of numbers is expected")]
 pub enum ClassWeight {
     /// `"balanced"`: n / (classes · rows of the class).
     Rule(BalancedRule),
@@ -194,8 +195,18 @@ pub(crate) struct Output {
 
 impl Em {
     pub fn from_json(settings: &str) -> Result<Self> {
-        serde_json::from_str(settings)
-            .map_err(|e| Error::setting("settings", settings, format!("cannot be understood: {e}")))
+        let unclear = |e: serde_json::Error| {
+            Error::setting("settings", settings, format!("a JSON object is expected ({e})"))
+        };
+        let given: Map<String, Value> = serde_json::from_str(settings).map_err(unclear)?;
+        // One by one, so that the one which is wrong can be named.
+        for (name, value) in &given {
+            let alone = Map::from_iter([(name.clone(), value.clone())]);
+            if let Err(e) = serde_json::from_value::<Self>(Value::Object(alone)) {
+                return Err(Error::setting(name, value, e.to_string()));
+            }
+        }
+        serde_json::from_value(Value::Object(given)).map_err(unclear)
     }
 
     pub fn with_functions(mut self, functions: Option<Arc<dyn BlockFunction>>) -> Self {
@@ -593,6 +604,7 @@ impl Em {
             settings: serde_json::to_value(self).unwrap_or_default(),
             target: shared.target.into(),
             features: shared.features.to_vec(),
+            named: true,
             encoder: None,
             classes: None,
             link: Link::Identity,

@@ -93,6 +93,7 @@ impl ProbitClassifier {
             let model = self.0.model("ProbitClassifier", &shared, &outputs, lam, notes)?;
             Ok(Model {
                 encoder: data.encoder().cloned(),
+                named: data.is_named(),
                 classes: Some(classes.clone()),
                 link: Link::Probit,
                 ..model

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
 
 /// The prior on the weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -51,19 +52,11 @@ impl Serialize for Intercept {
 
 impl<'de> Deserialize<'de> for Intercept {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Given {
-            Boolean(bool),
-            Word(String),
-        }
-        match Given::deserialize(deserializer)? {
-            Given::Boolean(true) => Ok(Intercept::Free),
-            Given::Boolean(false) => Ok(Intercept::None),
-            Given::Word(word) if word == "penalised" => Ok(Intercept::Penalised),
-            Given::Word(word) => Err(serde::de::Error::custom(format!(
-                "fit_intercept = {word:?}: expected true, false or \"penalised\""
-            ))),
+        match Value::deserialize(deserializer)? {
+            Value::Bool(true) => Ok(Intercept::Free),
+            Value::Bool(false) => Ok(Intercept::None),
+            Value::String(word) if word == "penalised" => Ok(Intercept::Penalised),
+            _ => Err(serde::de::Error::custom("true, false or \"penalised\" is expected")),
         }
     }
 }

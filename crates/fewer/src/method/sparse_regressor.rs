@@ -99,7 +99,7 @@ impl SparseRegressor {
                 .map(|y| (y - shared.units.target_mean) / shared.units.target_unit())
                 .collect();
             let model = self.solve(&shared, &target)?;
-            Ok(Model { encoder: data.encoder().cloned(), ..model })
+            Ok(Model { encoder: data.encoder().cloned(), named: data.is_named(), ..model })
         })
     }
 

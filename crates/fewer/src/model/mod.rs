@@ -77,6 +77,7 @@ pub struct Model {
     pub(crate) settings: serde_json::Value,
     pub(crate) target: String,
     pub(crate) features: Vec<String>,
+    pub(crate) named: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) encoder: Option<Encoder>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -105,6 +106,16 @@ impl Model {
     /// Names of the features it was fitted on.
     pub fn feature_names(&self) -> &[String] {
         &self.features
+    }
+
+    /// Whether the user named the features; else they are `x1`, `x2`, …
+    pub fn is_named(&self) -> bool {
+        self.named
+    }
+
+    /// The name of the user's function that must be supplied before the model can predict.
+    pub fn needs_function(&self) -> Option<&str> {
+        self.basis.needs_function()
     }
 
     /// Name of the target.
