@@ -6,7 +6,7 @@ import numpy as np
 
 from papers.experiment import Array, Experiment, Published, Quantity, Reference, generator
 
-D, NOISE, REACH = 40, 1.0, 5.0
+N, D, NOISE, REACH = 100, 40, 1.0, 5.0
 
 
 def rule(b: Array, noise: float) -> Array:
@@ -20,7 +20,7 @@ def run(seed: int) -> dict[str, float]:
     from fewer import SparseRegressor
 
     rng = generator(seed)
-    H = np.linalg.qr(rng.standard_normal((D, D)))[0]
+    H = np.linalg.qr(rng.standard_normal((N, D)))[0]
     b = rng.uniform(-REACH * NOISE, REACH * NOISE, D)
     model = SparseRegressor(noise=NOISE, standardize=False, fit_intercept=False, tol=1e-12)
     coef = model.fit(H, H @ b).coef_
@@ -36,7 +36,8 @@ EXPERIMENT = Experiment(
     paper="Figueiredo 2003",
     item="figure of the thresholding rule",
     protocol=(
-        f"HᵀH = I ({D} columns), noise known and 1, y = Hb with b uniform in (−5, 5). The fit is "
+        f"HᵀH = I ({N} rows, {D} columns: with more columns than half the rows fewer would not start "
+        "from least squares), noise known and 1, y = Hb with b uniform in (−5, 5). The fit is "
         "compared with the closed form: 0 where |b| < 2, else (b + sgn(b)√(b² − 4))/2. Agreement "
         "to 1e-8 counts as the same curve."
     ),

@@ -6,15 +6,14 @@ use crate::data::{Dataset, Features, Moments};
 use crate::design::{Columns, DenseColumns, DenseKernel, SparseKernel};
 use crate::engine::{Observer, Silent};
 use crate::error::{Error, Result};
-use crate::linalg::{Matrix, Tile};
-use crate::special::exp_in_place;
+use crate::linalg::Tile;
+use crate::special::exp_of_multiples;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
-/// Rows of a tile of inputs.
-const ROWS: usize = 256;
-/// Columns of a tile of the kernel matrix.
-const CENTRES: usize = 64;
+/// Rows of the kernel matrix that are computed at a time.
+const ROWS: usize = 128;
 /// Rows among which the median distance is taken.
 const MEDIAN_ROWS: usize = 500;
 
@@ -274,35 +273,41 @@ impl Kernel {
         memory_limit: usize,
         observer: &dyn Observer,
     ) -> Result<Box<dyn Columns + 'a>> {
-        let on_demand: Box<dyn Columns + 'a> = match x {
-            Features::Dense(_) => Box::new(DenseKernel::new(self, whole(x))),
-            Features::Sparse(x) => Box::new(SparseKernel::new(self, x)),
-        };
         let (rows, columns) = (x.rows(), self.len());
         let needed = rows.saturating_mul(columns).saturating_mul(8);
-        if needed > memory_limit / 4 {
-            return Ok(on_demand);
-        }
-        let mut matrix = Matrix::zeros(rows, columns);
+        let held = needed <= memory_limit / 4;
         let all: Vec<usize> = (0..columns).collect();
-        let finished = matrix
-            .as_mut_slice()
-            .par_chunks_mut((rows * CENTRES).max(1))
-            .zip(all.par_chunks(CENTRES));
-        finished.try_for_each(|(out, chosen)| {
-            observer.check()?;
-            let mut tile = Tile::default();
-            for start in (0..rows).step_by(ROWS) {
-                let block = start..(start + ROWS).min(rows);
-                on_demand.fill(block.clone(), chosen, &mut tile);
-                let source = tile.values().chunks_exact(block.len());
-                for (target, source) in out.chunks_exact_mut(rows).zip(source) {
-                    target[block.clone()].copy_from_slice(source);
+        let hold = |write: &(dyn Fn(Range<usize>, &mut [f64]) + Sync)| {
+            let mut values = vec![0.0; rows * columns];
+            values.par_chunks_mut((ROWS * columns).max(1)).enumerate().try_for_each(
+                |(c, out)| {
+                    observer.check()?;
+                    write(c * ROWS..c * ROWS + out.len() / columns, out);
+                    Ok::<(), Error>(())
+                },
+            )?;
+            Ok(Box::new(DenseColumns::ByRows { rows, columns, values }) as Box<dyn Columns>)
+        };
+        match x {
+            Features::Dense(_) => {
+                let kernel = DenseKernel::new(self, whole(x));
+                if held {
+                    return hold(&|rows, out| kernel.write(rows, &all, out));
                 }
+                Ok(Box::new(kernel))
             }
-            Ok::<(), Error>(())
-        })?;
-        Ok(Box::new(DenseColumns::Owned(matrix)))
+            Features::Sparse(x) => {
+                let kernel = SparseKernel::new(self, x);
+                if held {
+                    return hold(&|rows, out| {
+                        let mut tile = Tile::default();
+                        kernel.fill(rows, &all, &mut tile);
+                        out.copy_from_slice(tile.by_rows().values());
+                    });
+                }
+                Ok(Box::new(kernel))
+            }
+        }
     }
 
     /// Turns squared distances (or L1 distances, or dot products) into kernel values.
@@ -310,8 +315,7 @@ impl Kernel {
         let gamma = self.gamma;
         match self.form {
             KernelForm::Rbf | KernelForm::Laplacian => {
-                values.iter_mut().for_each(|v| *v *= -gamma);
-                exp_in_place(values);
+                exp_of_multiples(-gamma, values);
             }
             KernelForm::Matern32 | KernelForm::Matern52 => {
                 // a = √(2νs) with s = 2γ·distance²
@@ -320,8 +324,8 @@ impl Kernel {
                     _ => (10.0 * gamma, 1.0 / 3.0),
                 };
                 let a: Vec<f64> = values.iter().map(|v| (factor * v).sqrt()).collect();
-                values.iter_mut().zip(&a).for_each(|(v, a)| *v = -a);
-                exp_in_place(values);
+                values.copy_from_slice(&a);
+                exp_of_multiples(-1.0, values);
                 for (v, a) in values.iter_mut().zip(&a) {
                     *v = if *v > 0.0 { *v * (1.0 + a + cubic * a * a) } else { 0.0 };
                 }

@@ -59,6 +59,13 @@ impl<'a> DenseView<'a> {
         Self::strided(values, rows, columns, columns, 1)
     }
 
+    /// Values row after row that are known to be as many as they should.
+    pub(crate) fn of_rows(values: &'a [f64], rows: usize, columns: usize) -> Self {
+        debug_assert_eq!(values.len(), rows * columns);
+        let values = Values::F64(values);
+        Self { values, rows, columns, row_stride: columns, column_stride: 1 }
+    }
+
     /// Values column after column (Fortran order).
     pub fn by_columns<T: Float>(values: &'a [T], rows: usize, columns: usize) -> Result<Self> {
         Self::strided(values, rows, columns, 1, rows)

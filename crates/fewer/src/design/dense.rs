@@ -12,6 +12,15 @@ pub enum DenseColumns<'a> {
     Borrowed(DenseView<'a>),
     /// A matrix of our own.
     Owned(Matrix),
+    /// A matrix of our own, row after row.
+    ByRows {
+        /// Number of rows.
+        rows: usize,
+        /// Number of columns.
+        columns: usize,
+        /// The values.
+        values: Vec<f64>,
+    },
 }
 
 impl Columns for DenseColumns<'_> {
@@ -19,6 +28,7 @@ impl Columns for DenseColumns<'_> {
         match self {
             DenseColumns::Borrowed(x) => x.rows(),
             DenseColumns::Owned(m) => m.rows(),
+            DenseColumns::ByRows { rows, .. } => *rows,
         }
     }
 
@@ -26,11 +36,15 @@ impl Columns for DenseColumns<'_> {
         match self {
             DenseColumns::Borrowed(x) => x.columns(),
             DenseColumns::Owned(m) => m.columns(),
+            DenseColumns::ByRows { columns, .. } => *columns,
         }
     }
 
     fn fill(&self, rows: Range<usize>, columns: &[usize], tile: &mut Tile) {
         match self {
+            DenseColumns::ByRows { rows: n, columns: m, values } => {
+                DenseView::of_rows(values, *n, *m).fill(rows, columns, tile)
+            }
             DenseColumns::Borrowed(x) => x.fill(rows, columns, tile),
             DenseColumns::Owned(m) => {
                 tile.reset(rows.len(), columns.len(), Layout::Columns);

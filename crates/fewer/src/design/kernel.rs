@@ -3,7 +3,7 @@
 use super::Columns;
 use crate::basis::{Kernel, KernelForm};
 use crate::data::{SparseRows, SparseView};
-use crate::linalg::{Layout, Tile, dot, tile_product};
+use crate::linalg::{Layout, Tile, dot, product_of_rows};
 use std::ops::Range;
 
 /// Up to so many features, distances are sums of squared differences; beyond, products of
@@ -32,6 +32,59 @@ impl<'a> DenseKernel<'a> {
         let squares = centres.chunks(d.max(1)).map(|c| dot(c, c)).collect();
         Self { kernel, inputs, centres, squares }
     }
+
+    /// The given rows of x in inner units, row after row.
+    fn inner_rows(&self, rows: Range<usize>) -> Tile {
+        let (shift, scale) = self.kernel.input_units();
+        let features: Vec<usize> = (0..shift.len()).collect();
+        let mut source = Tile::default();
+        self.inputs.fill(rows, &features, &mut source);
+        source.update(|_, j, v| (v - shift[j]) * scale[j]);
+        source.by_rows()
+    }
+
+    /// Writes the given rows of the given columns, row after row.
+    pub fn write(&self, rows: Range<usize>, columns: &[usize], out: &mut [f64]) {
+        let (kernel, m) = (self.kernel, columns.len());
+        let d = kernel.input_units().0.len();
+        if m == 0 {
+            return;
+        }
+        let inputs = self.inner_rows(rows);
+        let stationary = kernel.form().is_stationary();
+        let absolute = kernel.form() == KernelForm::Laplacian;
+        if absolute || stationary && d <= DIRECT {
+            // (d, m) so that the inner loop runs over centres.
+            let by_feature: Vec<f64> = (0..d)
+                .flat_map(|j| columns.iter().map(move |&k| self.centres[k * d + j]))
+                .collect();
+            for (i, out) in out.chunks_exact_mut(m).enumerate() {
+                out.fill(0.0);
+                for (j, centres) in by_feature.chunks_exact(m).enumerate() {
+                    add_distances(inputs.get(i, j), centres, absolute, out);
+                }
+                kernel.transform(out);
+            }
+            return;
+        }
+        if m == self.squares.len() {
+            product_of_rows(inputs.values(), &self.centres, d, out);
+        } else {
+            let chosen: Vec<f64> = columns
+                .iter()
+                .flat_map(|&k| self.centres[k * d..(k + 1) * d].iter().copied())
+                .collect();
+            product_of_rows(inputs.values(), &chosen, d, out);
+        }
+        let squares: Vec<f64> = columns.iter().map(|&k| self.squares[k]).collect();
+        let input_rows = inputs.values().chunks_exact(d.max(1));
+        for (x, out) in input_rows.zip(out.chunks_exact_mut(m)) {
+            if stationary {
+                distances_from_products(dot(x, x), &squares, out);
+            }
+            kernel.transform(out);
+        }
+    }
 }
 
 impl Columns for DenseKernel<'_> {
@@ -44,56 +97,28 @@ impl Columns for DenseKernel<'_> {
     }
 
     fn fill(&self, rows: Range<usize>, columns: &[usize], tile: &mut Tile) {
-        let kernel = self.kernel;
-        let (shift, scale) = kernel.input_units();
-        let d = shift.len();
-        let n = rows.len();
-        let features: Vec<usize> = (0..d).collect();
-        let mut inputs = Tile::default();
-        self.inputs.fill(rows, &features, &mut inputs);
-        inputs.update(|_, j, v| (v - shift[j]) * scale[j]);
-        let centre = |k: usize| &self.centres[columns[k] * d..(columns[k] + 1) * d];
-        let laplacian = kernel.form() == KernelForm::Laplacian;
-        tile.reset(n, columns.len(), Layout::Columns);
-        if laplacian || kernel.form().is_stationary() && d <= DIRECT {
-            let by_column: Vec<Vec<f64>> =
-                (0..d).map(|j| (0..n).map(|i| inputs.get(i, j)).collect()).collect();
-            let out = tile.values_mut().chunks_exact_mut(n.max(1));
-            for (k, out) in out.enumerate() {
-                out.fill(0.0);
-                for (column, &c) in by_column.iter().zip(centre(k)) {
-                    add_distances(column, c, laplacian, out);
-                }
-            }
-        } else {
-            let mut chosen = Tile::default();
-            chosen.reset(columns.len(), d, Layout::Rows);
-            let target = chosen.values_mut().chunks_exact_mut(d.max(1));
-            target.enumerate().for_each(|(k, out)| out.copy_from_slice(centre(k)));
-            tile_product(&inputs, &chosen, tile);
-            if kernel.form().is_stationary() {
-                let lengths: Vec<f64> =
-                    (0..n).map(|i| (0..d).map(|j| inputs.get(i, j).powi(2)).sum()).collect();
-                let out = tile.values_mut().chunks_exact_mut(n.max(1));
-                for (k, out) in out.enumerate() {
-                    let square = self.squares[columns[k]];
-                    for (v, length) in out.iter_mut().zip(&lengths) {
-                        *v = (length + square - 2.0 * *v).max(0.0);
-                    }
-                }
-            }
-        }
-        kernel.transform(tile.values_mut());
+        tile.reset(rows.len(), columns.len(), Layout::Rows);
+        self.write(rows, columns, tile.values_mut());
     }
 }
 
 /// out += |x − c| or (x − c)².
-fn add_distances(x: &[f64], c: f64, absolute: bool, out: &mut [f64]) {
+fn add_distances(x: f64, centres: &[f64], absolute: bool, out: &mut [f64]) {
     pulp::Arch::new().dispatch(|| {
         if absolute {
-            out.iter_mut().zip(x).for_each(|(o, x)| *o += (x - c).abs());
+            out.iter_mut().zip(centres).for_each(|(o, c)| *o += (x - c).abs());
         } else {
-            out.iter_mut().zip(x).for_each(|(o, x)| *o += (x - c) * (x - c));
+            out.iter_mut().zip(centres).for_each(|(o, c)| *o += (x - c) * (x - c));
+        }
+    });
+}
+
+/// ‖x − c‖² = ‖x‖² + ‖c‖² − 2 x·c.
+fn distances_from_products(length: f64, squares: &[f64], out: &mut [f64]) {
+    pulp::Arch::new().dispatch(|| {
+        for (o, square) in out.iter_mut().zip(squares) {
+            let distance = length + square - 2.0 * *o;
+            *o = if distance > 0.0 { distance } else { 0.0 };
         }
     });
 }

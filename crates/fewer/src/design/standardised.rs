@@ -54,6 +54,22 @@ impl<'a> Design<'a> {
         tile.update(|_, k, v| (v - self.centre[chosen[k]]) / self.scale[chosen[k]]);
     }
 
+    /// The chosen columns, centred and scaled, as a matrix.
+    pub fn copy(&self, chosen: &[usize]) -> Matrix {
+        let n = self.rows();
+        let mut out = Matrix::zeros(n, chosen.len());
+        let mut tile = Tile::default();
+        for start in (0..n).step_by(ROWS) {
+            let rows = start..(start + ROWS).min(n);
+            self.fill(rows.clone(), chosen, &mut tile);
+            for k in 0..chosen.len() {
+                let column = &mut out.column_mut(k)[rows.clone()];
+                column.iter_mut().enumerate().for_each(|(i, v)| *v = tile.get(i, k));
+            }
+        }
+        out
+    }
+
     /// Σ_j β_j φ_j over the chosen columns, for every row.
     pub fn apply(&self, chosen: &[usize], beta: &[f64]) -> Vec<f64> {
         let mut out = vec![0.0; self.rows()];

@@ -4,7 +4,8 @@ use super::{Interrupted, Observer};
 use crate::data::{Moments, Units};
 use crate::design::Design;
 use crate::error::{Error, Result};
-use crate::linalg::{Cholesky, Matrix, dot};
+use crate::linalg::{Cholesky, Matrix, axpy, dot};
+use rayon::prelude::*;
 use std::sync::Arc;
 
 /// Least squares on a design, through its rows or through XᵀX.
@@ -13,9 +14,17 @@ pub(crate) struct LeastSquares<'a> {
     design: Option<&'a Design<'a>>,
     /// XᵀX of some columns, once it is affordable.
     gram: Option<Gram>,
+    /// The active columns once they are few, so that rows are not searched for them.
+    packed: Option<Packed>,
     only_rows: bool,
     memory_limit: usize,
     observer: &'a dyn Observer,
+}
+
+struct Packed {
+    columns: Matrix,
+    /// Position in `columns` of each column of the design, or `ABSENT`.
+    position: Vec<usize>,
 }
 
 struct Gram {
@@ -25,6 +34,8 @@ struct Gram {
 }
 
 const ABSENT: usize = usize::MAX;
+/// Rows that a thread takes at a time.
+const PACKED_ROWS: usize = 4096;
 
 /// What the ridge problem is solved for: Xᵀt, or t itself where rows are used.
 #[derive(Clone, Copy)]
@@ -48,7 +59,14 @@ impl<'a> LeastSquares<'a> {
         memory_limit: usize,
         observer: &'a dyn Observer,
     ) -> Self {
-        Self { design: Some(design), gram: None, only_rows: false, memory_limit, observer }
+        Self {
+            design: Some(design),
+            gram: None,
+            packed: None,
+            only_rows: false,
+            memory_limit,
+            observer,
+        }
     }
 
     /// Takes an XᵀX of all columns.
@@ -66,7 +84,7 @@ impl<'a> LeastSquares<'a> {
 
     /// Least squares from moments alone.
     pub fn from_gram(matrix: Arc<Matrix>, memory_limit: usize, observer: &'a dyn Observer) -> Self {
-        Self { design: None, gram: None, only_rows: false, memory_limit, observer }
+        Self { design: None, gram: None, packed: None, only_rows: false, memory_limit, observer }
             .with_gram(matrix)
     }
 
@@ -90,9 +108,58 @@ impl<'a> LeastSquares<'a> {
         self.gram.as_ref().is_some_and(|g| active.iter().all(|&j| g.position[j] != ABSENT))
     }
 
+    /// Keeps a copy of the active columns once they are few.
+    fn pack(&mut self, active: &[usize]) {
+        let Some(design) = self.design else { return };
+        let (all, k) = (design.raw().columns(), active.len());
+        let current = self.packed.as_ref().map_or(usize::MAX, |p| p.columns.columns());
+        let covered =
+            self.packed.as_ref().is_some_and(|p| active.iter().all(|&j| p.position[j] != ABSENT));
+        let affordable = design.rows().saturating_mul(8 * k) <= self.memory_limit / 8;
+        if covered && current <= 2 * k.max(8) || 4 * k > all || !affordable {
+            return;
+        }
+        let mut position = vec![ABSENT; all];
+        active.iter().enumerate().for_each(|(at, &j)| position[j] = at);
+        self.packed = Some(Packed { columns: design.copy(active), position });
+    }
+
+    fn packed_positions(&self, chosen: &[usize]) -> Option<(&Matrix, Vec<usize>)> {
+        let packed = self.packed.as_ref()?;
+        let positions: Vec<usize> = chosen.iter().map(|&j| packed.position[j]).collect();
+        (!positions.contains(&ABSENT)).then_some((&packed.columns, positions))
+    }
+
+    /// Σ_j β_j φ_j over the chosen columns, for every row.
+    pub fn apply(&self, design: &Design<'_>, chosen: &[usize], beta: &[f64]) -> Vec<f64> {
+        let Some((columns, positions)) = self.packed_positions(chosen) else {
+            return design.apply(chosen, beta);
+        };
+        let mut out = vec![0.0; design.rows()];
+        out.par_chunks_mut(PACKED_ROWS).enumerate().for_each(|(c, out)| {
+            for (&at, &b) in positions.iter().zip(beta) {
+                axpy(b, &columns.column(at)[c * PACKED_ROWS..][..out.len()], out);
+            }
+        });
+        out
+    }
+
+    /// Σ_i w_i φ_j(x_i) v_i for each of the chosen columns.
+    pub fn apply_transpose(&self, design: &Design<'_>, chosen: &[usize], v: &[f64]) -> Vec<f64> {
+        let Some((columns, positions)) = self.packed_positions(chosen) else {
+            return design.apply_transpose(chosen, v);
+        };
+        let weighted: Vec<f64> = match design.weights() {
+            Some(w) => v.iter().zip(w).map(|(v, w)| v * w).collect(),
+            None => v.to_vec(),
+        };
+        positions.par_iter().map(|&at| dot(columns.column(at), &weighted)).collect()
+    }
+
     /// Makes XᵀX of the active columns where that is the cheaper form.
     pub fn prepare(&mut self, active: &[usize]) -> Result<()> {
         let Some(design) = self.design else { return Ok(()) };
+        self.pack(active);
         if self.only_rows || self.has_gram_for(active) || active.len() > design.rows() {
             return Ok(());
         }

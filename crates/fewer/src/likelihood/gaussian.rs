@@ -110,9 +110,9 @@ impl QuadraticBound for Gaussian<'_> {
             || !data.has_gram_for(active)
             || self.residual_square < 1e-6 * self.square;
         if by_rows && let Some(design) = data.design() {
-            let fitted = design.apply(active, beta);
+            let fitted = data.apply(design, active, beta);
             self.rows = self.target.iter().zip(&fitted).map(|(y, f)| y - f).collect();
-            self.residual = design.apply_transpose(active, &self.rows);
+            self.residual = data.apply_transpose(design, active, &self.rows);
             self.residual_square = match design.weights() {
                 Some(w) => self.rows.iter().zip(w).map(|(r, w)| w * r * r).sum(),
                 None => dot(&self.rows, &self.rows),

@@ -5,7 +5,7 @@ use crate::data::{Moments, Units};
 use crate::engine::LeastSquares;
 use crate::error::Result;
 use crate::linalg::Matrix;
-use crate::special::{inverse_mills, log_normal_cdf, mills_excess};
+use crate::special::{inverse_mills, tail_terms};
 
 /// Beyond so many terms, second derivatives cost more than the steps they save.
 const NEWTON_TERMS: usize = 400;
@@ -53,9 +53,11 @@ impl<'a> Probit<'a> {
             let (mut first, mut second) = (0.0, 0.0);
             for (i, (&f, &s)) in fitted.iter().zip(self.signs).enumerate() {
                 let t = s * (f + b);
-                let r = inverse_mills(t);
-                first += self.w(i) * s * r;
-                second += self.w(i) * r * mills_excess(t);
+                let ratio = inverse_mills(t);
+                // Where it cancels, the term is far too small to matter for a step.
+                let excess = t + ratio;
+                first += self.w(i) * s * ratio;
+                second += self.w(i) * ratio * excess;
             }
             (first, second)
         };
@@ -70,8 +72,10 @@ impl<'a> Probit<'a> {
                 high = b;
             }
             let newton = b + first / second;
-            let next = if newton > low && newton < high { newton } else { 0.5 * (low + high) };
-            if (next - b).abs() <= 1e-14 * (1.0 + b.abs()) {
+            let inside = newton > low && newton < high;
+            let next = if inside { newton } else { 0.5 * (low + high) };
+            // Newton's error is then about the square of this.
+            if (next - b).abs() <= 1e-8 * (1.0 + b.abs()) {
                 return next;
             }
             b = next;
@@ -89,7 +93,7 @@ impl QuadraticBound for Probit<'_> {
     ) -> Result<()> {
         data.prepare(active)?;
         let design = data.rows_needed()?;
-        let fitted = design.apply(active, beta);
+        let fitted = data.apply(design, active, beta);
         if self.free_intercept {
             self.intercept = self.best_intercept(&fitted);
         }
@@ -98,15 +102,16 @@ impl QuadraticBound for Probit<'_> {
         for i in 0..fitted.len() {
             let (s, eta) = (self.signs[i], fitted[i] + self.intercept);
             // MATH: E[z | y] = s·μ(sη), μ(t) = t + φ(t)/Φ(t)
+            let (ratio, excess, log) = tail_terms(s * eta);
             self.eta[i] = eta;
-            self.target[i] = s * mills_excess(s * eta);
-            pull[i] = s * inverse_mills(s * eta);
-            self.value -= self.w(i) * log_normal_cdf(s * eta);
+            self.target[i] = s * excess;
+            pull[i] = s * ratio;
+            self.value -= self.w(i) * log;
         }
-        self.residual = design.apply_transpose(active, &pull);
+        self.residual = data.apply_transpose(design, active, &pull);
         self.products = match data.gram_product(active, active, beta) {
             Some(product) => product.iter().zip(&self.residual).map(|(g, r)| g + r).collect(),
-            None => design.apply_transpose(active, &self.target),
+            None => data.apply_transpose(design, active, &self.target),
         };
         Ok(())
     }
@@ -151,8 +156,8 @@ impl QuadraticBound for Probit<'_> {
         }
         let curvature: Vec<f64> = (0..self.signs.len())
             .map(|i| {
-                let t = self.signs[i] * self.eta[i];
-                self.w(i) * inverse_mills(t) * mills_excess(t)
+                let (ratio, excess, _) = tail_terms(self.signs[i] * self.eta[i]);
+                self.w(i) * ratio * excess
             })
             .collect();
         let zeros = vec![0.0; curvature.len()];

@@ -130,6 +130,21 @@ impl Tile {
         &mut self.data
     }
 
+    /// The same values row after row.
+    pub fn by_rows(self) -> Self {
+        if self.layout == Layout::Rows {
+            return self;
+        }
+        let mut out = Self::default();
+        out.reset(self.rows, self.columns, Layout::Rows);
+        for (j, column) in self.data.chunks_exact(self.rows.max(1)).enumerate() {
+            for (i, &v) in column.iter().enumerate() {
+                out.data[i * self.columns + j] = v;
+            }
+        }
+        out
+    }
+
     /// The value at (`i`, `j`).
     pub fn get(&self, i: usize, j: usize) -> f64 {
         match self.layout {

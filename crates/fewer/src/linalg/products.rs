@@ -63,15 +63,15 @@ pub fn add_outer(out: &mut Matrix, tile: &Tile) {
     add_lower(out, t, t.transpose());
 }
 
-/// Writes a·bᵀ into `out`, by columns.
-pub fn tile_product(a: &Tile, b: &Tile, out: &mut Tile) {
-    let (rows, columns) = (a.rows(), b.rows());
-    out.reset(rows, columns, Layout::Columns);
+/// Products of all rows of `a` with all rows of `b`, each of length `d`, row after row.
+pub fn product_of_rows(a: &[f64], b: &[f64], d: usize, out: &mut [f64]) {
+    let (rows, columns) = (a.len() / d.max(1), b.len() / d.max(1));
+    // Row after row is the transpose column after column.
     faer::linalg::matmul::matmul(
-        MatMut::from_column_major_slice_mut(out.values_mut(), rows, columns),
+        MatMut::from_column_major_slice_mut(out, columns, rows),
         Accum::Replace,
-        tile_ref(a),
-        tile_ref(b).transpose(),
+        MatRef::from_row_major_slice(b, columns, d),
+        MatRef::from_column_major_slice(a, d, rows),
         1.0,
         Par::Seq,
     );

@@ -3,5 +3,6 @@
 mod exp;
 mod normal;
 
-pub use exp::exp_in_place;
+pub use exp::exp_of_multiples;
+pub(crate) use normal::tail_terms;
 pub use normal::{inverse_mills, log_normal_cdf, mills_excess, normal_cdf};

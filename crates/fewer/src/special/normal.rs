@@ -53,6 +53,17 @@ pub fn mills_excess(t: f64) -> f64 {
     1.0 / fraction
 }
 
+/// φ(t)/Φ(t), t + φ(t)/Φ(t) and log Φ(t) at the price of one of them.
+pub(crate) fn tail_terms(t: f64) -> (f64, f64, f64) {
+    if t <= TAIL || t > -TAIL {
+        return (inverse_mills(t), mills_excess(t), log_normal_cdf(t));
+    }
+    let other = 0.5 * libm::erfc(t.abs() * FRAC_1_SQRT_2);
+    let (cdf, log) = if t > 0.0 { (1.0 - other, (-other).ln_1p()) } else { (other, other.ln()) };
+    let ratio = density(t) / cdf;
+    (ratio, t + ratio, log)
+}
+
 fn density(t: f64) -> f64 {
     (-0.5 * t * t).exp() / (2.0 * PI).sqrt()
 }

@@ -1,0 +1,37 @@
+"""The data sets, and random parts of them."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from papers.experiment import Array, data_folder
+
+Labels = npt.NDArray[np.str_]
+Rows = npt.NDArray[np.intp]
+
+
+def read(name: str) -> tuple[Array, Labels]:
+    """Features and target of a CSV file with a header, the target as text in the last column."""
+    with (data_folder() / name).open(encoding="utf-8", newline="") as file:
+        rows = list(csv.reader(file))[1:]
+    features = np.array([row[:-1] for row in rows], dtype=np.float64)
+    return features, np.array([row[-1] for row in rows])
+
+
+def split(rng: np.random.Generator, groups: npt.ArrayLike, per_group: int) -> tuple[Rows, Rows]:
+    """So many rows of each group for training, and the others."""
+    groups = np.asarray(groups)
+    parts = [rng.permutation(np.flatnonzero(groups == group)) for group in np.unique(groups)]
+    train = np.concatenate([part[:per_group] for part in parts])
+    return train, np.concatenate([part[per_group:] for part in parts])
+
+
+def folds(rng: np.random.Generator, rows: int, count: int) -> Iterator[tuple[Rows, Rows]]:
+    """Training and test rows of each fold of a random cross-validation."""
+    order = rng.permutation(rows)
+    for k in range(count):
+        yield np.concatenate([order[j::count] for j in range(count) if j != k]), order[k::count]

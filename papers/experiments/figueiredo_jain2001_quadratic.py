@@ -1,0 +1,55 @@
+"""Figueiredo & Jain 2001: quadratic classifiers when most coordinates are noise."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from papers.experiment import Experiment, generator
+from papers.tally import ENDINGS, Tally
+from papers.two_gaussians import quantities, sample
+
+DIMENSIONS = (2, 4, 6, 8, 10)
+PER_CLASS, TEST_PER_CLASS = 100, 10_000
+
+
+def run(seed: int) -> dict[str, float]:
+    """One training and one test set for each dimension."""
+    from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
+
+    from fewer import ProbitClassifier
+
+    rng = generator(seed)
+    tally = Tally()
+    plug_in: dict[str, float] = {}
+    for d in DIMENSIONS:
+        X, y = sample(rng, d, PER_CLASS)
+        X_test, y_test = sample(rng, d, TEST_PER_CLASS)
+        model = ProbitClassifier(
+            basis="polynomial", degree=2, standardize=False, fit_intercept="penalised"
+        ).fit(X, y)
+        tally.add(f"d{d}", model, float(np.mean(model.predict(X_test) != y_test)))
+        rule = QuadraticDiscriminantAnalysis().fit(X, y)
+        plug_in[f"d{d}_plug_in"] = float(np.mean(rule.predict(X_test) != y_test))
+    return tally.values() | plug_in
+
+
+EXPERIMENT = Experiment(
+    name="figueiredo-jain2001-quadratic",
+    paper="Figueiredo & Jain 2001",
+    item="figure of the error against d, quadratic classifiers",
+    protocol=(
+        f"The two classes of figueiredo-jain2001-linear, {PER_CLASS} training rows of each, d = 2 "
+        "to 10, and all products of coordinates up to degree 2: the best rule is still linear in "
+        "two of them, with an error of .1587. Columns as given, prior on the intercept too; "
+        f"errors on {TEST_PER_CLASS} new rows of each class. The plug-in rule estimates means and "
+        "both covariances (quadratic discriminant analysis). The reference gives ranges over d, "
+        ".158 to .162, plug-in .162 to .196: the upper end is held against ours."
+    ),
+    seed=2001_0400,
+    repetitions=30,
+    quick_repetitions=2,
+    quantities=quantities(DIMENSIONS, worst_error=0.162, plug_in=(0.162, 0.196), most=None)
+    + ENDINGS,
+    run=run,
+    needs=("fewer", "sklearn"),
+)
