@@ -129,7 +129,7 @@ fn classifier(x: &[f64], codes: &[usize], basis: BasisKind) -> (Model, Target<'s
     let columns = x.len() / codes.len();
     let view = DenseView::by_rows(x, codes.len(), columns).unwrap();
     let data = Dataset::new(view, target.clone()).unwrap().with_target_name(NASTY);
-    (ProbitClassifier::new().basis(basis).fit(&data).unwrap(), target)
+    (ProbitClassifier::new().basis(basis).max_iter(100).fit(&data).unwrap(), target)
 }
 
 #[test]
