@@ -50,7 +50,11 @@ impl From<fewer::Error> for Failure {
         match error {
             fewer::Error::Interrupted => Failure::Interrupted,
             fewer::Error::Setting { name, value, expected } => {
-                let flag = if name == "n_jobs" { "threads".into() } else { name.replace('_', "-") };
+                let flag = match name {
+                    "n_jobs" => "threads".into(),
+                    "random_state" => "seed".into(),
+                    name => name.replace('_', "-"),
+                };
                 Failure::Input(format!("--{flag} {value}: {expected}"))
             }
             other => Failure::Input(other.to_string()),
@@ -62,6 +66,7 @@ impl From<fewer_files::ReadError> for Failure {
     fn from(error: fewer_files::ReadError) -> Self {
         let hint = match error.problem {
             fewer_files::Problem::UnknownFormat => " with --format",
+            fewer_files::Problem::ZeroIndex { .. } => "; --zero-based true counts from 0",
             _ => "",
         };
         Failure::Input(format!("{error}{hint}"))

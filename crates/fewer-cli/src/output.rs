@@ -1,7 +1,7 @@
 //! What goes to the standard output, to the standard error and to files.
 
 use fewer::model::{CertificateKind, Model};
-use fewer_report::{Accuracy, number};
+use fewer_report::{Accuracy, Score, formulas, number};
 use serde_json::{Value, json};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -73,20 +73,25 @@ pub fn save(model: &Model, path: &Path) -> Outcome {
 /// The model for other programs; names are those of the Python attributes.
 pub fn model_json(model: &Model) -> Value {
     let report = model.report();
-    let coef: Vec<Value> = model
-        .explain()
+    let explanation = model.explain();
+    // One number, or one for each class where there are more than two.
+    let per_output = |values: &[f64]| match values {
+        [value] => json!(value),
+        values => json!(values),
+    };
+    let coef: Vec<Value> = explanation
         .terms
         .iter()
-        .map(|(term, weight, effect)| json!({"term": term, "weight": weight, "effect": effect}))
+        .map(|t| json!({"term": t.name, "weight": per_output(&t.weights), "effect": t.effect()}))
         .collect();
-    json!({
+    let mut value = json!({
         "method": model.method(),
         "settings": model.settings(),
         "target": model.target_name(),
         "feature_names_in": model.feature_names(),
-        "formula": model.formula(),
+        "formula": formula(model),
         "coef": coef,
-        "intercept": model.intercept(),
+        "intercept": per_output(&explanation.intercepts),
         "n_terms": model.n_terms(),
         "basis_size": model.basis_size(),
         "noise_std": model.noise_std(),
@@ -99,14 +104,52 @@ pub fn model_json(model: &Model) -> Value {
         "n_rows": report.rows,
         "notes": report.notes,
         "dropped": report.dropped,
-    })
+    });
+    if let Some(classes) = model.classes() {
+        value["classes"] = json!(classes);
+    }
+    value
+}
+
+/// The right side of the formula, or one for each class where there are more than two.
+fn formula(model: &Model) -> Value {
+    match model.outputs() {
+        1 => json!(model.formula()),
+        n => (0..n).map(|k| model.formula_of(k)).collect(),
+    }
 }
 
 /// Adds how near the predictions come.
-pub fn add_accuracy(value: &mut Value, accuracy: &Accuracy) {
-    value["r2"] = json!(accuracy.r2);
-    value["rmse"] = json!(accuracy.rmse);
-    value["mae"] = json!(accuracy.mae);
+pub fn add_score(value: &mut Value, score: &Score) {
+    if let Value::Object(parts) = json!(score) {
+        parts.into_iter().for_each(|(name, part)| value[name] = part);
+    }
+}
+
+/// One line for each measure of a score.
+pub fn score_lines(score: &Score, rows: usize) -> Vec<(&'static str, String)> {
+    match score {
+        Score::Numbers(score) => {
+            vec![("R²", r2(score)), ("RMSE", number(score.rmse, 5)), ("MAE", number(score.mae, 5))]
+        }
+        Score::Classes(score) => vec![
+            ("accuracy", format!("{:.4}", score.accuracy)),
+            ("errors", format!("{} of {rows}", score.errors)),
+            ("balanced error", format!("{:.4}", score.balanced_error)),
+            ("log loss", score.log_loss.map_or("not defined".into(), |loss| number(loss, 4))),
+        ],
+    }
+}
+
+/// Names and values below each other.
+pub fn aligned(lines: &[(&str, String)]) -> String {
+    let width = lines.iter().map(|l| l.0.chars().count()).max().unwrap_or(0) + 2;
+    lines.iter().map(|(name, value)| format!("{name:<width$}{value}\n")).collect()
+}
+
+/// The formulas of a model, one to a line.
+pub fn formula_lines(model: &Model) -> String {
+    formulas(model).join("\n")
 }
 
 /// The most terms that are listed after a fit.
@@ -125,19 +168,22 @@ pub fn terms(model: &Model, cut: bool) -> String {
     explanation.terms.truncate(MOST_TERMS);
     let table = explanation.to_string();
     let rest = table.split_once('\n').map_or("", |(_, rest)| rest);
-    format!(
-        "{} = sum of weight × term: {kept} of {} terms kept\n{rest}… and {hidden} weaker terms\n",
-        explanation.target, explanation.basis_size
-    )
+    format!("{kept} of {} terms kept\n{rest}… and {hidden} weaker terms\n", explanation.basis_size)
 }
 
 /// One line for each thing to know about a fit.
-pub fn summary(model: &Model, accuracy: Option<&Accuracy>) -> String {
+pub fn summary(model: &Model, score: Option<&Score>) -> String {
     let report = model.report();
     let mut lines = vec![("rows", report.rows.to_string())];
-    if let Some(accuracy) = accuracy {
-        lines.push(("R²", r2(accuracy) + accuracy.r2.map_or("", |_| " on the training data")));
-        lines.push(("RMSE", format!("{} on the training data", number(accuracy.rmse, 5))));
+    if let Some(classes) = model.classes() {
+        let shown: Vec<String> = classes.iter().take(8).map(ToString::to_string).collect();
+        let more = if classes.len() > 8 { ", ..." } else { "" };
+        lines.push(("classes", format!("{}: {}{more}", classes.len(), shown.join(", "))));
+    }
+    for (name, text) in score.iter().flat_map(|s| score_lines(s, report.rows)) {
+        if matches!(name, "R²" | "RMSE" | "accuracy" | "errors") {
+            lines.push((name, format!("{text} on the training data")));
+        }
     }
     if let Some(noise) = model.noise_std() {
         lines.push(("noise", format!("{} (standard deviation)", number(noise, 5))));

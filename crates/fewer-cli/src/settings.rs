@@ -2,22 +2,49 @@
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
-use fewer::method::METHODS;
+use fewer::method::{METHODS, MethodInfo, Task};
 use serde_json::{Map, Value, json};
+
+use crate::failure::{Failure, Outcome};
 
 /// The method and its settings; one that is not given has the method's default.
 #[derive(Args)]
 #[command(next_help_heading = "Settings")]
 pub struct Settings {
-    /// The method
-    #[arg(long, default_value = METHODS[0].1, value_parser = methods())]
-    pub method: String,
+    /// What to predict: classes or numbers [default: classes if the target holds words]
+    #[arg(long, value_parser = ["classification", "regression"])]
+    task: Option<String>,
+    /// The method [default: sparse for numbers, probit for classes]
+    #[arg(long, value_parser = methods())]
+    method: Option<String>,
     /// The functions of the columns to choose from [default: linear]
-    #[arg(long, value_parser = ["linear", "polynomial"])]
+    ///
+    /// Those after polynomial are kernels, centred on rows of the data. With precomputed, the
+    /// columns are the values of kernels already.
+    #[arg(long, value_parser = BASES)]
     basis: Option<String>,
-    /// Highest degree of the polynomial basis [default: 2]
+    /// Degree of the polynomial basis or kernel [default: 2]
     #[arg(long, value_name = "N")]
     degree: Option<usize>,
+    /// Width of a kernel: a number, or `scale` or `median` to read it off the data
+    /// [default: scale]
+    #[arg(long, value_parser = gamma, allow_negative_numbers = true)]
+    gamma: Option<Value>,
+    /// Constant of the polynomial kernel [default: 1]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    coef0: Option<f64>,
+    /// Centre kernels on at most so many rows [default: on all]
+    #[arg(long, value_name = "N")]
+    candidates: Option<usize>,
+    /// How those rows are chosen: far from each other, or at random [default: kmeans]
+    #[arg(long, value_parser = ["kmeans", "random"])]
+    landmarks: Option<String>,
+    /// Seed of that choice [default: 0]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// `balanced`, or a weight for each class, in the order of the sorted classes
+    #[arg(long, value_name = "WEIGHTS", value_parser = class_weight)]
+    class_weight: Option<Value>,
     /// Keep at most so many terms
     #[arg(long, value_name = "N")]
     max_terms: Option<usize>,
@@ -59,11 +86,64 @@ pub struct Settings {
     threads: Option<usize>,
 }
 
+const BASES: [&str; 9] = [
+    "linear",
+    "polynomial",
+    "rbf",
+    "laplacian",
+    "matern32",
+    "matern52",
+    "polynomial-kernel",
+    "linear-kernel",
+    "precomputed",
+];
+
 fn methods() -> PossibleValuesParser {
-    METHODS.iter().map(|&(class, name)| PossibleValue::new(name).alias(class)).into()
+    METHODS.iter().map(|m| PossibleValue::new(m.short).alias(m.name)).into()
+}
+
+/// The method used for a task unless another is asked for.
+fn usual_method(task: Task) -> &'static MethodInfo {
+    METHODS.iter().find(|m| m.task == task).unwrap_or(&METHODS[0])
+}
+
+fn task_name(task: Task) -> &'static str {
+    match task {
+        Task::Regression => "regression",
+        Task::Classification => "classification",
+    }
 }
 
 impl Settings {
+    fn given_method(&self) -> Option<&'static MethodInfo> {
+        let given = self.method.as_deref()?;
+        METHODS.iter().find(|m| m.short == given || m.name == given)
+    }
+
+    /// The task, as far as the flags tell.
+    pub fn task(&self) -> Outcome<Option<Task>> {
+        let task = self.task.as_deref().map(|name| match name {
+            "classification" => Task::Classification,
+            _ => Task::Regression,
+        });
+        match (self.given_method(), task) {
+            (Some(method), Some(task)) if method.task != task => Err(Failure::Input(format!(
+                "--method {} does {}, not {}: leave it out, or take {}",
+                method.short,
+                task_name(method.task),
+                task_name(task),
+                usual_method(task).short
+            ))),
+            (Some(method), _) => Ok(Some(method.task)),
+            (None, task) => Ok(task),
+        }
+    }
+
+    /// The name of the method for a task.
+    pub fn method(&self, task: Task) -> &'static str {
+        self.given_method().unwrap_or(usual_method(task)).short
+    }
+
     /// What was given, as the library takes it.
     pub fn to_json(&self) -> String {
         let intercept = self.fit_intercept.as_deref().map(|word| match word {
@@ -74,6 +154,12 @@ impl Settings {
         let given: Map<String, Value> = [
             ("basis", json!(self.basis)),
             ("degree", json!(self.degree)),
+            ("gamma", json!(self.gamma)),
+            ("coef0", json!(self.coef0)),
+            ("candidates", json!(self.candidates)),
+            ("landmarks", json!(self.landmarks)),
+            ("random_state", json!(self.seed)),
+            ("class_weight", json!(self.class_weight)),
             ("max_terms", json!(self.max_terms)),
             ("prior", json!(self.prior)),
             ("lam", json!(self.lam)),
@@ -93,6 +179,27 @@ impl Settings {
         .map(|(name, value)| (name.to_string(), value))
         .collect();
         Value::Object(given).to_string()
+    }
+}
+
+/// A number or the name of a rule.
+fn gamma(text: &str) -> Result<Value, String> {
+    match (text, text.parse::<f64>()) {
+        ("scale" | "median", _) => Ok(json!(text)),
+        (_, Ok(number)) if number.is_finite() => Ok(json!(number)),
+        _ => Err("expected a number, scale or median".into()),
+    }
+}
+
+/// A rule, or numbers between commas.
+fn class_weight(text: &str) -> Result<Value, String> {
+    if text == "balanced" {
+        return Ok(json!(text));
+    }
+    let numbers: Result<Vec<f64>, _> = text.split(',').map(|w| w.trim().parse()).collect();
+    match numbers {
+        Ok(numbers) if numbers.iter().all(|w| w.is_finite()) => Ok(json!(numbers)),
+        _ => Err("expected balanced, or numbers such as 1,2.5".into()),
     }
 }
 

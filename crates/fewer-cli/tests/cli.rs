@@ -203,16 +203,26 @@ fn settings_reach_the_method() {
     let fit = place.json(
         "fit houses.csv --json --quiet --basis polynomial --degree 3 --max-terms 2 --prior laplace \
          --lam-ratio 0.5 --noise 2 --standardize false --fit-intercept penalised --variant paper \
-         --tol 1e-6 --max-iter 500 --max-time 60 --memory-limit 1GB --threads 1",
+         --tol 1e-6 --max-iter 500 --max-time 60 --memory-limit 1GB --threads 1 --seed 5",
     );
     let expected = serde_json::json!({
         "basis": "polynomial", "degree": 3, "max_terms": 2, "prior": "laplace", "lam": null,
         "lam_ratio": 0.5, "noise": 2.0, "standardize": false, "fit_intercept": "penalised",
         "variant": "paper", "tol": 1e-6, "max_iter": 500, "max_time": 60.0, "memory_limit": 1e9,
-        "n_jobs": 1
+        "n_jobs": 1, "gamma": "scale", "coef0": 1.0, "candidates": null, "landmarks": "kmeans",
+        "random_state": 5
     });
     assert_eq!(fit["settings"], expected);
     assert_eq!(fit["basis_size"], 34);
+    let fit = place.json(
+        "fit houses.csv --json --quiet --basis polynomial-kernel --gamma 0.5 --coef0 2 --degree 3 \
+         --candidates 20 --landmarks random --max-iter 50",
+    );
+    let settings = &fit["settings"];
+    for (name, value) in [("gamma", 0.5), ("coef0", 2.0), ("candidates", 20.0), ("degree", 3.0)] {
+        assert_eq!(settings[name].as_f64(), Some(value), "{settings}");
+    }
+    assert_eq!((&settings["landmarks"], &fit["basis_size"]), (&"random".into(), &20.into()));
 }
 
 #[test]
@@ -279,12 +289,12 @@ fn values_that_cannot_be_used() {
     place.refused("fit a.csv --missing drop", &["every row", "column 'z' has 2", "--drop"]);
     place.refused("fit a.csv --missing mean", &["column 'z'", "leave it out"]);
     place.put("a.csv", "x,y\n1,low\n2,high\n3,low\n");
-    place.refused("fit a.csv", &["'y' holds words (row 1: 'low')", "must be numeric", "sparse"]);
-    place.put("a.csv", "x;y\n1;2,5\n2;3,5\n");
     place.refused(
-        "fit a.csv",
-        &["'y' holds words (row 1: '2,5'; decimals are written with a point)"],
+        "fit a.csv --task regression",
+        &["'y' holds words (row 1: 'low')", "regression needs numbers", "--task classification"],
     );
+    place.put("a.csv", "x;y\n1;2,5\n2;3,5\n");
+    place.refused("fit a.csv", &["row 1 has '2,5'; decimals are written with a point"]);
     place.put("a.csv", "y\n1\n2\n");
     place.refused("fit a.csv", &["no column is left to predict 'y' from"]);
 }
@@ -395,6 +405,9 @@ fn wrong_usage_has_its_own_code() {
         "fit houses.csv --nonsense",
         "fit houses.csv --max-terms many",
         "fit houses.csv --method magic",
+        "fit houses.csv --task clustering",
+        "fit houses.csv --gamma wide",
+        "fit houses.csv --class-weight heavy",
         "fit houses.csv --memory-limit 4XB",
         "fit houses.csv --missing maybe",
         "predict model.json",
@@ -558,12 +571,214 @@ fn svmlight_files_are_matched_by_position() {
 }
 
 #[test]
+fn svmlight_columns_never_shift() {
+    let place = Place::new();
+    let rows = |first: usize| -> String {
+        (0..80)
+            .map(|i: usize| {
+                let x = ((i * i) as f64 * 0.37).sin();
+                let z = ((i * i) as f64 * 0.83).cos();
+                format!("{} {first}:{z} {}:{x}\n", 2.0 * x + 1.0, first + 1)
+            })
+            .collect()
+    };
+    place.put("zero.svm", rows(0));
+    place.put("one.svm", rows(1));
+    place.good("fit zero.svm --out zero.json");
+    place.good("fit one.svm --out one.json");
+    assert_eq!(place.good("explain zero.json --formula"), "label = 1 + 2 x1\n");
+    assert_eq!(place.good("explain one.json --formula"), "label = 1 + 2 x2\n");
+    // Without its first column a file from 0 looks like one from 1.
+    let without: String = rows(0)
+        .lines()
+        .map(|line| {
+            let parts: Vec<&str> = line.split(' ').collect();
+            format!("{} {}\n", parts[0], parts[2])
+        })
+        .collect();
+    place.put("part.svm", without);
+    assert_eq!(place.good("predict zero.json part.svm"), place.good("predict zero.json zero.svm"));
+    assert_eq!(place.good("predict one.json one.svm"), place.good("predict zero.json zero.svm"));
+    assert!(place.good("score zero.json part.svm").contains("R²     1.0000"));
+    place.refused("predict one.json zero.svm", &["line 1", "index 0", "--zero-based true"]);
+    let shifted = place.good("predict one.json zero.svm --zero-based true");
+    assert_eq!(shifted, place.good("predict one.json one.svm"));
+    place.refused("fit zero.svm --zero-based false", &["line 1: found index 0"]);
+    place.good("fit part.svm --zero-based true --out part.json");
+    assert_eq!(place.good("explain part.json --formula"), "label = 1 + 2 x1\n");
+}
+
+/// A point in the plane and its class, by the names given; `junk` says nothing.
+fn points(rows: usize, names: &[&str]) -> String {
+    let mut text = String::from("east,north,junk,class\n");
+    for i in 0..rows {
+        let wave = |k: f64| ((i * i + 1) as f64 * k).sin();
+        let (east, north, noise) = (wave(0.37), wave(0.71), 0.3 * wave(2.1));
+        let cut = (names.len() as f64 * (0.5 + 0.4 * (east + north + noise))).max(0.0) as usize;
+        let name = names[cut.min(names.len() - 1)];
+        text.push_str(&format!("{east},{north},{},{name}\n", wave(1.3)));
+    }
+    text
+}
+
+#[test]
+fn two_classes() {
+    let place = Place::new();
+    place.put("a.csv", points(200, &["calm", "wild"]));
+    let text = place.good("fit a.csv --out m.json");
+    for part in ["2 of 3 terms kept", "weight in wild", "classes      2: calm, wild", "errors"] {
+        assert!(text.contains(part), "{text}");
+    }
+    let predicted = place.good("predict m.json a.csv");
+    let mut lines = predicted.lines();
+    assert_eq!(lines.next(), Some("prediction"));
+    assert!(lines.all(|l| ["calm", "wild"].contains(&l)));
+    let sure = place.good("predict m.json a.csv --proba");
+    assert_eq!(sure.lines().next(), Some("prediction,probability_calm,probability_wild"));
+    for line in sure.lines().skip(1) {
+        let cells: Vec<&str> = line.split(',').collect();
+        let p: Vec<f64> = cells[1..].iter().map(|c| c.parse().unwrap()).collect();
+        assert!((p[0] + p[1] - 1.0).abs() < 1e-12, "{line}");
+        assert_eq!(cells[0] == "wild", p[1] > 0.5, "{line}");
+    }
+    let json = place.json("predict m.json a.csv --proba --json");
+    assert_eq!(json["classes"], serde_json::json!(["calm", "wild"]));
+    assert_eq!(json["probability_wild"].as_array().unwrap().len(), 200);
+
+    let score = place.good("score m.json a.csv");
+    for part in ["accuracy", "errors", "of 200", "balanced error", "log loss"] {
+        assert!(score.contains(part), "{score}");
+    }
+    let score = place.json("score m.json a.csv --json");
+    let (accuracy, errors) = (score["accuracy"].as_f64().unwrap(), score["errors"].as_u64());
+    assert!(accuracy > 0.85 && accuracy < 1.0, "{score}");
+    assert_eq!(errors, Some((200.0 * (1.0 - accuracy)).round() as u64));
+    let fit = place.json("fit a.csv --json --quiet");
+    assert_eq!(fit["method"], "ProbitClassifier");
+    assert_eq!(fit["accuracy"], score["accuracy"]);
+    assert_eq!(fit["classes"], serde_json::json!(["calm", "wild"]));
+    assert!(fit["coef"][0]["weight"].is_number() && fit["formula"].is_string());
+    let formula = place.good("explain m.json --formula");
+    assert!(formula.starts_with("P(class = wild) = Φ("), "{formula}");
+    place.good("report m.json a.csv");
+    assert!(place.text("report.html").contains("Actual and predicted classes"));
+    assert!(!place.text("report.html").contains("Classes in the plane"));
+    place.good("fit a.csv --drop junk --basis rbf --candidates 40 --out rbf.json");
+    place.good("report rbf.json a.csv");
+    assert!(place.text("report.html").contains("Classes in the plane"));
+}
+
+#[test]
+fn many_classes() {
+    let place = Place::new();
+    place.put("a.csv", points(300, &["a", "b", "c"]));
+    let fit = place.json("fit a.csv --json --quiet --basis polynomial --out m.json");
+    assert_eq!(fit["coef"][0]["weight"].as_array().unwrap().len(), 3);
+    assert_eq!(fit["intercept"].as_array().unwrap().len(), 3);
+    assert_eq!(place.good("explain m.json --formula").lines().count(), 3);
+    let header = "prediction,probability_a,probability_b,probability_c";
+    assert_eq!(place.good("predict m.json a.csv --proba").lines().next(), Some(header));
+    assert!(place.json("score m.json a.csv --json")["accuracy"].as_f64().unwrap() > 0.7);
+    place.good("report m.json a.csv");
+    let weighted = place.json("fit a.csv --json --quiet --class-weight balanced");
+    assert_eq!(weighted["settings"]["class_weight"], "balanced");
+    let weighted = place.json("fit a.csv --json --quiet --class-weight 1,2,0.5");
+    assert_eq!(weighted["settings"]["class_weight"], serde_json::json!([1.0, 2.0, 0.5]));
+    place.refused("fit a.csv --class-weight 1,2", &["class_weight: expected 3, found 2"]);
+}
+
+#[test]
+fn labels_keep_their_kind() {
+    let place = Place::new();
+    place.put("i.csv", points(200, &["-1", "3"]));
+    let output = place.run("fit i.csv --target class --json");
+    assert!(stderr(&output).contains("'class' has only the values -1 and 3, taken as numbers"));
+    let fit: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(fit["method"], "SparseRegressor");
+    for flags in ["--task classification", "--method probit"] {
+        let output = place.run(&format!("fit i.csv --target class {flags} --json --out i.json"));
+        assert_eq!(stderr(&output), "");
+        let fit: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(fit["classes"], serde_json::json!([-1, 3]));
+    }
+    assert_eq!(place.good("predict i.json i.csv").lines().nth(1), Some("3"));
+    assert!(place.json("score i.json i.csv --json")["accuracy"].as_f64().unwrap() > 0.85);
+    place.put("b.csv", points(200, &["False", "TRUE"]));
+    assert_eq!(place.json("fit b.csv --json")["classes"], serde_json::json!([false, true]));
+    // Codes that only look like numbers.
+    place.put("c.csv", points(200, &["01", "1"]));
+    let fit = place.json("fit c.csv --categories class --json --out c.json");
+    assert_eq!(fit["classes"], serde_json::json!(["01", "1"]));
+    assert!(place.json("score c.json c.csv --json")["accuracy"].as_f64().unwrap() > 0.85);
+    place.put("q.csv", points(200, &["\"so, so\"", "well"]));
+    place.good("fit q.csv --out q.json");
+    let sure = place.good("predict q.json q.csv --proba");
+    assert!(sure.starts_with("prediction,\"probability_so, so\",probability_well\n"), "{sure}");
+
+    let rows: String = (0..80)
+        .map(|i: usize| {
+            let x = ((i * i) as f64 * 0.37).sin();
+            format!("{} 1:{x} 2:{}\n", if x > 0.1 { "+1" } else { "-1" }, i % 7)
+        })
+        .collect();
+    place.put("a.svm", rows);
+    let output = place.run("fit a.svm");
+    assert!(stderr(&output).contains("the label has only the values -1 and 1"));
+    let fit = place.json("fit a.svm --task classification --json --out svm.json");
+    assert_eq!(fit["classes"], serde_json::json!([-1, 1]));
+    assert_eq!(place.json("score svm.json a.svm --json")["errors"], 0);
+    place.good("report svm.json a.svm");
+    assert!(place.text("report.html").contains("Classes in the plane"));
+}
+
+#[test]
+fn classes_that_cannot_be_used() {
+    let place = Place::new();
+    place.put("a.csv", points(100, &["calm", "wild"]));
+    place
+        .refused("fit a.csv --method sparse", &["'class' holds words", "regression needs numbers"]);
+    place
+        .refused("fit a.csv --method sparse --task classification", &["--method sparse", "probit"]);
+    place.refused("fit a.csv --noise 1", &["--noise 1"]);
+    place.refused("fit a.csv --basis rbf --gamma -1", &["--gamma -1"]);
+    place.refused("fit a.csv --target junk --task classification", &["row 1", "is no class"]);
+    place.refused("fit a.csv --target junk --class-weight balanced", &["--class-weight"]);
+    place.put("b.csv", points(100, &["calm"]));
+    place.refused("fit b.csv", &["'calm'", "at least 2 classes"]);
+    place.put("b.csv", points(100, &["calm", "wild"]).replacen("wild", "", 1));
+    place.refused("fit b.csv", &["column 'class'", "missing", "--missing drop"]);
+    place.refused("fit b.csv --missing mean", &["column 'class'", "cannot be filled in"]);
+    assert_eq!(place.json("fit b.csv --missing drop --json")["n_rows"], 99);
+    let ids: String = (0..60).map(|i| format!("{i},n{i}\n")).collect();
+    place.put("c.csv", format!("x,id\n{ids}"));
+    place.refused("fit c.csv", &["60 classes in 60 rows"]);
+    place.put("d.csv", "x,y\n1,1.5\n2,2.5\n3,x\n4,4\n");
+    place.refused("fit d.csv", &["holds numbers, but row 3 has 'x'", "--task classification"]);
+
+    place.good("fit a.csv --out m.json");
+    place.put("new.csv", "east,north,junk,class\n1,1,0,wild\n-1,-1,0,odd\n-1,-1,0,calm\n");
+    let output = place.run("score m.json new.csv --json");
+    assert!(stderr(&output).contains("1 row has a class"), "{}", stderr(&output));
+    let score: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&score["errors"], &score["n_rows"]), (&1.into(), &3.into()));
+    place.put("new.csv", "east,north,junk\n1,1,0\n-1,,0\n");
+    place.refused("score m.json new.csv", &["no column 'class'"]);
+    let sure = place.good("predict m.json new.csv --proba --missing drop");
+    assert!(sure.ends_with("NA,NA,NA\n"), "{sure}");
+    place.good("fit a.csv --target junk --drop class --out n.json");
+    place.refused("predict n.json a.csv --proba", &["numbers", "--proba"]);
+}
+
+#[test]
 fn the_demo_writes_its_files() {
     let place = Place::new();
     let text = place.good("demo --out-dir out");
-    assert!(text.lines().count() < 40, "{text}");
+    assert!(text.lines().count() < 60, "{text}");
+    assert!(text.contains("two half-moons, 250 noisy points"), "{text}");
     assert!(text.contains("442 patients, 10 measurements"), "{text}");
-    for name in ["diabetes.csv", "model.json", "report.html", "terms.svg"] {
+    for name in
+        ["diabetes.csv", "model.json", "report.html", "terms.svg", "moons.csv", "boundary.svg"]
+    {
         assert!(place.path("out").join(name).is_file(), "{name}");
     }
     assert_eq!(text, place.good("demo --out-dir out"));

@@ -164,6 +164,13 @@ pub enum Problem {
         index: usize,
     },
 
+    /// An svmlight file that should count from 1 has the index 0.
+    #[error("line {line}: found index 0, but indices should count from 1 here")]
+    ZeroIndex {
+        /// The line.
+        line: usize,
+    },
+
     /// More svmlight columns asked for than there can be.
     #[error("columns = {columns}: expected at most {most}")]
     Columns {

@@ -78,6 +78,9 @@ pub struct ReadOptions {
     pub text_columns: Vec<String>,
     /// The least number of features of an svmlight file, which does not state how many it has.
     pub columns: Option<usize>,
+    /// Whether the indices of an svmlight file count from 0, instead of a guess from the file: a
+    /// file that happens to lack the index 0 looks as if it counted from 1.
+    pub zero_based: Option<bool>,
 }
 
 /// What a file holds.
@@ -91,6 +94,8 @@ pub enum Records {
         features: SparseMatrix,
         /// The labels.
         target: Vec<f64>,
+        /// Whether the first column has the index 0 in the file; else it has the index 1.
+        zero_based: bool,
     },
 }
 
@@ -103,8 +108,9 @@ pub enum Records {
 /// around a cell do not count unless they are quoted. Blank lines are skipped, save that within a
 /// single column they are missing values.
 ///
-/// **svmlight** indices count from 1, or from 0 if the index 0 occurs in the file. An index that
-/// occurs nowhere is a column of zeros.
+/// **svmlight** indices count from 1, or from 0 if the index 0 occurs in the file or
+/// [`zero_based`](ReadOptions::zero_based) says so. An index that occurs nowhere is a column of
+/// zeros.
 ///
 /// **Parquet** columns must be flat. Decimals become numbers, dates days since 1970-01-01,
 /// timestamps and times of day seconds (since 1970-01-01, since midnight), booleans the words
@@ -144,8 +150,8 @@ fn dispatch(path: &Path, options: &ReadOptions) -> Result<Records, Problem> {
         Format::Csv => csv::read(&source::text(path)?, b',', options).map(Records::Table),
         Format::Tsv => csv::read(&source::text(path)?, b'\t', options).map(Records::Table),
         Format::Svmlight => {
-            let (features, target) = svmlight::read(&source::text(path)?, options)?;
-            Ok(Records::Sparse { features, target })
+            let (features, target, zero_based) = svmlight::read(&source::text(path)?, options)?;
+            Ok(Records::Sparse { features, target, zero_based })
         }
         #[cfg(feature = "parquet")]
         Format::Parquet => parquet::read(path, options).map(Records::Table),

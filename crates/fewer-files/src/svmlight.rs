@@ -8,8 +8,8 @@ use crate::error::{Problem, shown};
 /// Keeps a mistyped index from asking for more memory than there is.
 const MOST_COLUMNS: usize = 100_000_000;
 
-/// Parses the text into features and labels.
-pub fn read(text: &str, options: &ReadOptions) -> Result<(SparseMatrix, Vec<f64>), Problem> {
+/// Parses the text into features, labels and whether indices count from 0.
+pub fn read(text: &str, options: &ReadOptions) -> Result<(SparseMatrix, Vec<f64>, bool), Problem> {
     if let Some(name) = options.text_columns.first() {
         let known = "numbered, and all of them are numbers".into();
         return Err(Problem::UnknownColumn { name: name.clone(), known });
@@ -37,6 +37,9 @@ pub fn read(text: &str, options: &ReadOptions) -> Result<(SparseMatrix, Vec<f64>
         let row = indices.len();
         for token in tokens {
             let (index, value) = entry(token, number)?;
+            if index == 0 && options.zero_based == Some(false) {
+                return Err(Problem::ZeroIndex { line: number });
+            }
             indices.push(index);
             values.push(value);
         }
@@ -53,12 +56,13 @@ pub fn read(text: &str, options: &ReadOptions) -> Result<(SparseMatrix, Vec<f64>
     if target.is_empty() {
         return Err(if text.trim().is_empty() { Problem::Empty } else { Problem::NoRows });
     }
-    if !indices.contains(&0) {
+    let zero_based = options.zero_based.unwrap_or_else(|| indices.contains(&0));
+    if !zero_based {
         indices.iter_mut().for_each(|index| *index -= 1);
     }
     let columns = indices.iter().max().map_or(0, |&last| last + 1).max(least);
     let features = SparseMatrix::from_rows(target.len(), columns, &starts, &indices, &values)?;
-    Ok((features, target))
+    Ok((features, target, zero_based))
 }
 
 fn entry(token: &str, line: usize) -> Result<(usize, f64), Problem> {

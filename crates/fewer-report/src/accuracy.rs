@@ -1,5 +1,7 @@
 //! How near predictions come.
 
+use fewer::linalg::Matrix;
+
 /// How near predictions come to what was measured.
 ///
 /// ```
@@ -35,6 +37,57 @@ impl Accuracy {
             r2: (!constant).then(|| 1.0 - squares / spread).filter(|r2| r2.is_finite()),
             rmse: (squares / total).sqrt(),
             mae: sum(&|i| error(i).abs()) / total,
+        }
+    }
+}
+
+/// How often predicted classes are those that were measured.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct ClassAccuracy {
+    /// Part of the rows told rightly.
+    pub accuracy: f64,
+    /// Rows told wrongly; rows of weight 0 are not counted.
+    pub errors: usize,
+    /// Part told wrongly, averaged over the classes that were measured.
+    pub balanced_error: f64,
+    /// Mean of −log of the probability of the class that was measured, over the rows whose class
+    /// has one; probabilities count as no less than 2.2e-16.
+    pub log_loss: Option<f64>,
+}
+
+impl ClassAccuracy {
+    /// Compares pairs of classes; those from the number of columns of `probabilities` on are
+    /// unknown to the model. A row of weight 2 counts as two rows.
+    pub fn of(
+        actual: &[usize],
+        predicted: &[usize],
+        probabilities: &Matrix,
+        weights: Option<&[f64]>,
+    ) -> Self {
+        let labels = actual.iter().max().map_or(0, |&last| last + 1);
+        let (mut right, mut all) = (vec![0.0; labels], vec![0.0; labels]);
+        let (mut loss, mut with_loss) = (0.0, 0.0);
+        let mut errors = 0;
+        for (i, (&a, &p)) in actual.iter().zip(predicted).enumerate() {
+            let weight = weights.map_or(1.0, |w| w[i]);
+            all[a] += weight;
+            if a == p {
+                right[a] += weight;
+            } else if weight > 0.0 {
+                errors += 1;
+            }
+            if a < probabilities.columns() {
+                loss -= weight * probabilities[(i, a)].max(f64::EPSILON).ln();
+                with_loss += weight;
+            }
+        }
+        let present: Vec<usize> = (0..labels).filter(|&k| all[k] > 0.0).collect();
+        let wrong: f64 = present.iter().map(|&k| 1.0 - right[k] / all[k]).sum();
+        Self {
+            accuracy: right.iter().sum::<f64>() / all.iter().sum::<f64>(),
+            errors,
+            balanced_error: wrong / present.len() as f64,
+            log_loss: (with_loss > 0.0).then(|| loss / with_loss),
         }
     }
 }

@@ -8,10 +8,17 @@ const STYLE: &str = "\
 .fw-grid{stroke:#e4e8ec}.fw-axis{stroke:#9aa5b1}.fw-guide{stroke:#66727f;stroke-width:1.5;stroke-dasharray:6 4}\
 .fw-plus{fill:#2b6cb0}.fw-minus{fill:#c05621}.fw-dot{fill:#2b6cb0;fill-opacity:.45}\
 .fw-line{stroke:#2b6cb0;stroke-width:2;fill:none}\
+.fw-class0{fill:#2b6cb0}.fw-class1{fill:#c05621}.fw-class2{fill:#2f855a}.fw-class3{fill:#805ad5}\
+.fw-class4{fill:#b7791f}.fw-class5{fill:#d53f8c}.fw-mark{stroke:#fff;stroke-width:.8}\
+.fw-border{stroke:#1f2933;stroke-width:1.5;stroke-linecap:round;fill:none}\
+.fw-ring{stroke:#1f2933;stroke-width:2;fill:none}.fw-halo{stroke:#fff;stroke-width:4;fill:none}\
 @media (prefers-color-scheme:dark){\
 .fw-ground{fill:#14181d}.fw-ink{fill:#e4e8ec}.fw-muted{fill:#98a3af}\
 .fw-grid{stroke:#2a313a}.fw-axis{stroke:#5b6773}.fw-guide{stroke:#98a3af}\
-.fw-plus{fill:#63a4e6}.fw-minus{fill:#ee9560}.fw-dot{fill:#63a4e6}.fw-line{stroke:#63a4e6}}";
+.fw-plus{fill:#63a4e6}.fw-minus{fill:#ee9560}.fw-dot{fill:#63a4e6}.fw-line{stroke:#63a4e6}\
+.fw-class0{fill:#63a4e6}.fw-class1{fill:#ee9560}.fw-class2{fill:#68d391}.fw-class3{fill:#b794f4}\
+.fw-class4{fill:#ecc94b}.fw-class5{fill:#f687b3}.fw-mark{stroke:#14181d}\
+.fw-border,.fw-ring{stroke:#e4e8ec}.fw-halo{stroke:#14181d}}";
 
 const FONT: &str = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif";
 
@@ -77,6 +84,11 @@ impl Chart {
 
     pub fn dot(&mut self, x: f64, y: f64) {
         self.push(format_args!(r#"<circle class="fw-dot" cx="{x:.1}" cy="{y:.1}" r="3.2"/>"#));
+    }
+
+    pub fn path(&mut self, class: &str, opacity: Option<f64>, path: &str) {
+        let opacity = opacity.map(|o| format!(r#" fill-opacity="{o:.3}""#)).unwrap_or_default();
+        self.push(format_args!(r#"<path class="{class}"{opacity} d="{path}"/>"#));
     }
 
     pub fn polyline(&mut self, points: &[(f64, f64)]) {

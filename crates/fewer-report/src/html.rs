@@ -1,6 +1,7 @@
 //! The report: one HTML file.
 
-use crate::{Accuracy, fit_svg, number, terms_svg, trace_svg};
+use crate::{Comparison, Score, boundary_svg, fit_svg, formulas, number, terms_svg, trace_svg};
+use fewer::data::DenseView;
 use fewer::model::{CertificateKind, Model};
 use minijinja::{Environment, context};
 
@@ -9,19 +10,26 @@ use minijinja::{Environment, context};
 pub struct ReportInput<'a> {
     /// The model.
     pub model: &'a Model,
-    /// Name of the data, what was measured and what the model says; both as long.
-    pub data: Option<(&'a str, &'a [f64], &'a [f64])>,
+    /// Name of the data, and what was measured beside what the model says.
+    pub data: Option<(&'a str, &'a Comparison)>,
+    /// The inputs of these data, to draw classes in the plane.
+    pub inputs: Option<DenseView<'a>>,
 }
 
 impl<'a> ReportInput<'a> {
     /// A report on the model alone.
     pub fn new(model: &'a Model) -> Self {
-        Self { model, data: None }
+        Self { model, data: None, inputs: None }
     }
 
     /// Adds how near the predictions come on some data.
-    pub fn with_data(self, name: &'a str, actual: &'a [f64], predicted: &'a [f64]) -> Self {
-        Self { data: Some((name, actual, predicted)), ..self }
+    pub fn with_data(self, name: &'a str, comparison: &'a Comparison) -> Self {
+        Self { data: Some((name, comparison)), ..self }
+    }
+
+    /// Adds the inputs of these data: two features and classes make a picture.
+    pub fn with_inputs(self, inputs: DenseView<'a>) -> Self {
+        Self { inputs: Some(inputs), ..self }
     }
 }
 
@@ -30,25 +38,41 @@ pub fn report_html(input: &ReportInput<'_>) -> String {
     let model = input.model;
     let report = model.report();
     let explanation = model.explain();
-    let accuracy = input.data.map(|(_, actual, predicted)| Accuracy::of(actual, predicted, None));
+    let comparison = input.data.map(|(_, comparison)| comparison);
 
     let mut figures = vec![
         ("terms kept", format!("{} of {}", model.n_terms(), model.basis_size())),
         ("rows", report.rows.to_string()),
     ];
-    if let Some(accuracy) = accuracy {
-        figures.push(("R²", accuracy.r2.map_or("–".into(), |r2| number(r2, 3))));
-        figures.push(("RMSE", number(accuracy.rmse, 4)));
-        figures.push(("MAE", number(accuracy.mae, 4)));
+    match comparison.map(|c| (c.rows(), c.score(None))) {
+        Some((_, Score::Numbers(score))) => {
+            figures.push(("R²", score.r2.map_or("–".into(), |r2| number(r2, 3))));
+            figures.push(("RMSE", number(score.rmse, 4)));
+            figures.push(("MAE", number(score.mae, 4)));
+        }
+        Some((rows, Score::Classes(score))) => {
+            figures.push(("accuracy", format!("{:.1} %", 100.0 * score.accuracy)));
+            figures.push(("errors", format!("{} of {rows}", score.errors)));
+            figures.push(("balanced error", format!("{:.1} %", 100.0 * score.balanced_error)));
+            figures.push(("log loss", score.log_loss.map_or("–".into(), |loss| number(loss, 3))));
+        }
+        None => {}
     }
     if let Some(noise) = model.noise_std() {
         figures.push(("noise (s.d.)", number(noise, 4)));
     }
-    let terms: Vec<(String, String, String)> = explanation
+    let texts = |weights: &[f64]| weights.iter().map(|w| number(*w, 6)).collect::<Vec<_>>();
+    let terms: Vec<(&str, Vec<String>, String)> = explanation
         .terms
         .iter()
-        .map(|(name, weight, effect)| (name.clone(), number(*weight, 6), number(*effect, 4)))
+        .map(|t| (t.name.as_str(), texts(&t.weights), number(t.effect(), 4)))
         .collect();
+    let weight_names = match (model.classes(), explanation.outputs.len()) {
+        (Some(_), 1) => vec![format!("weight ({})", explanation.outputs[0])],
+        (None, _) => vec!["weight".into()],
+        _ => explanation.outputs.clone(),
+    };
+    let confusion = comparison.and_then(confusion);
     let kind = match report.certificate.kind {
         CertificateKind::DualityGap => "duality gap",
         CertificateKind::Stationarity => "stationarity residual",
@@ -65,7 +89,7 @@ pub fn report_html(input: &ReportInput<'_>) -> String {
                 if report.iterations == 1 { "" } else { "s" }
             ),
         ),
-        ("objective", number(report.objective, 8)),
+        ("objective", number(report.objective, 6)),
         (
             "certificate",
             format!(
@@ -99,15 +123,45 @@ pub fn report_html(input: &ReportInput<'_>) -> String {
         .and_then(|template| {
             template.render(context! {
                 target => model.target_name(),
-                formula => model.formula(),
-                figures, terms, details, settings, dropped,
+                formulas => formulas(model),
+                figures, confusion, weight_names, terms, details, settings, dropped,
                 notes => report.notes,
-                intercept => number(explanation.intercept, 6),
+                intercepts => texts(&explanation.intercepts),
                 data => input.data.map(|d| d.0),
                 terms_svg => terms_svg(model),
-                fit_svg => input.data.map(|(_, actual, predicted)| fit_svg(actual, predicted)),
+                fit_svg => match comparison {
+                    Some(Comparison::Numbers { actual, predicted }) => {
+                        Some(fit_svg(actual, predicted))
+                    }
+                    _ => None,
+                },
+                boundary_svg => match (input.inputs, comparison) {
+                    (Some(x), Some(Comparison::Classes { actual, .. })) => {
+                        boundary_svg(model, x, actual)
+                    }
+                    _ => None,
+                },
+                kernel => model.kernel().is_some(),
                 trace_svg => trace_svg(model),
             })
         })
         .expect("the template and its values are fixed and tested")
+}
+
+/// More classes than this would not fit the page.
+const MOST_CLASSES: usize = 30;
+
+/// The classes predicted, and for each class measured how often; with the position of the cell of
+/// those told rightly.
+type Confusion = (Vec<String>, Vec<(String, Vec<usize>, usize)>);
+
+fn confusion(comparison: &Comparison) -> Option<Confusion> {
+    let Comparison::Classes { labels, known, .. } = comparison else { return None };
+    if labels.len() > MOST_CLASSES {
+        return None;
+    }
+    let names: Vec<String> = labels.iter().map(ToString::to_string).collect();
+    let rows = names.iter().zip(comparison.confusion()).enumerate();
+    let rows = rows.map(|(k, (name, counts))| (name.clone(), counts, k)).collect();
+    Some((names[..*known].to_vec(), rows))
 }

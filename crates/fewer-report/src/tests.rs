@@ -1,7 +1,8 @@
 use crate::chart::{Scale, shortened};
 use crate::*;
-use fewer::data::{Dataset, DenseView};
-use fewer::method::SparseRegressor;
+use fewer::data::{Dataset, DenseView, Label, Target};
+use fewer::linalg::Matrix;
+use fewer::method::{BasisKind, ProbitClassifier, SparseRegressor};
 use fewer::model::Model;
 
 const NASTY: &str = "<script>alert(\"a&b\")</script>'\u{1}";
@@ -67,10 +68,10 @@ fn pictures_are_sound_and_names_escaped() {
 
 #[test]
 fn many_terms_are_cut_and_no_terms_said() {
-    let all = model(60, &SparseRegressor::new().prior(fewer::method::PriorKind::Gaussian));
+    let all = model(45, &SparseRegressor::new().prior(fewer::method::PriorKind::Gaussian));
     let svg = terms_svg(&all);
     assert_sound_svg(&svg);
-    assert!(svg.contains("and 30 weaker terms"));
+    assert!(svg.contains("and 15 weaker terms"));
     assert_eq!(svg.matches("<title>").count(), 30);
 
     let x = [1.0, 2.0, 3.0, 4.0];
@@ -78,7 +79,8 @@ fn many_terms_are_cut_and_no_terms_said() {
     let none = SparseRegressor::new().fit(&constant).unwrap();
     assert_sound_svg(&terms_svg(&none));
     assert_eq!(trace_svg(&none), None);
-    let html = report_html(&ReportInput::new(&none).with_data("d", &[7.0; 4], &[7.0; 4]));
+    let same = Comparison::Numbers { actual: vec![7.0; 4], predicted: vec![7.0; 4] };
+    let html = report_html(&ReportInput::new(&none).with_data("d", &same));
     assert!(html.contains("No term is kept."), "{html}");
 }
 
@@ -97,14 +99,131 @@ fn odd_pairs_are_drawn() {
 fn the_report_is_one_sound_file() {
     let model = model(4, &SparseRegressor::new());
     let (x, y) = data(4);
-    let predicted = model.predict(DenseView::by_rows(&x, 100, 4).unwrap()).unwrap();
-    let html = report_html(&ReportInput::new(&model).with_data(NASTY, &y, &predicted));
+    let view = DenseView::by_rows(&x, 100, 4).unwrap();
+    let comparison = Comparison::of(&model, view, &y.into()).unwrap();
+    let html = report_html(&ReportInput::new(&model).with_data(NASTY, &comparison));
     assert_balanced(&html, &["meta"]);
     assert!(!html.contains("<script"));
     assert_eq!(html.matches("<svg ").count(), 3);
     for outside in ["src=", "href=", "@import", "url("] {
         assert!(!html.contains(outside), "{outside}");
     }
+}
+
+/// Points in the plane in so many classes, each a disc of its own.
+fn discs(classes: usize) -> (Vec<f64>, Vec<usize>) {
+    let codes: Vec<usize> = (0..120).map(|i| i % classes).collect();
+    let wave = |i: usize, k: f64| 0.6 * ((i * i + 1) as f64 * k).sin();
+    let middle = |c: usize| (c as f64 * std::f64::consts::TAU / classes as f64).sin_cos();
+    let points = codes
+        .iter()
+        .enumerate()
+        .flat_map(|(i, &c)| [middle(c).0 + wave(i, 0.37), 100.0 * (middle(c).1 + wave(i, 0.71))]);
+    (points.collect(), codes)
+}
+
+fn classifier(x: &[f64], codes: &[usize], basis: BasisKind) -> (Model, Target<'static>) {
+    let names: Vec<Label> =
+        (0..9).map(|c| Label::Text(if c == 0 { NASTY.into() } else { format!("c{c}") })).collect();
+    let target = Target::labels(codes.iter().map(|&c| names[c].clone()));
+    let columns = x.len() / codes.len();
+    let view = DenseView::by_rows(x, codes.len(), columns).unwrap();
+    let data = Dataset::new(view, target.clone()).unwrap().with_target_name(NASTY);
+    (ProbitClassifier::new().basis(basis).max_iter(100).fit(&data).unwrap(), target)
+}
+
+#[test]
+fn boundaries_are_drawn_for_two_features_and_classes() {
+    for classes in [2, 3, 9] {
+        for basis in [BasisKind::Linear, BasisKind::Rbf] {
+            let (x, codes) = discs(classes);
+            let (model, _) = classifier(&x, &codes, basis);
+            let view = DenseView::by_rows(&x, 120, 2).unwrap();
+            let svg = boundary_svg(&model, view, &codes).unwrap();
+            assert_sound_svg(&svg);
+            assert!(svg.len() < 400_000, "{}", svg.len());
+            assert!(svg.contains("&lt;script&gt;"));
+            let rings = svg.matches("class=\"fw-ring\"").count();
+            let kernels = if basis == BasisKind::Rbf { model.n_terms() + 1 } else { 0 };
+            assert_eq!(rings, kernels);
+            // Each point, and the legend.
+            let marks = svg.matches(" fw-mark\"").count();
+            assert_eq!(marks, 120 + classes);
+            assert!(svg.contains("class=\"fw-border\" d=\"M"), "no boundary in the picture");
+        }
+    }
+}
+
+#[test]
+fn other_models_have_no_boundary() {
+    let (x, codes) = discs(2);
+    let numbers: Vec<f64> = codes.iter().map(|&c| c as f64).collect();
+    let view = DenseView::by_rows(&x, 120, 2).unwrap();
+    let regression = SparseRegressor::new().fit(&Dataset::new(view, &numbers).unwrap()).unwrap();
+    assert_eq!(boundary_svg(&regression, view, &codes), None);
+    let (four, _) = classifier(&x, &codes[..60], BasisKind::Linear);
+    assert_eq!(boundary_svg(&four, view, &codes), None);
+    let (model, _) = classifier(&x, &codes, BasisKind::Linear);
+    assert_eq!(boundary_svg(&model, DenseView::by_rows(&x, 60, 4).unwrap(), &codes), None);
+    // Data that say little: no rows, one point many times, classes the model does not know.
+    let empty = DenseView::by_rows(&[0.0; 0], 0, 2).unwrap();
+    assert_sound_svg(&boundary_svg(&model, empty, &[]).unwrap());
+    let point = DenseView::by_rows(&[1.0; 20], 10, 2).unwrap();
+    let svg = boundary_svg(&model, point, &[2; 10]).unwrap();
+    assert_sound_svg(&svg);
+    assert!(svg.contains("unknown class"));
+}
+
+#[test]
+fn reports_of_classes_are_sound() {
+    for (classes, basis) in [(2, BasisKind::Rbf), (3, BasisKind::Linear)] {
+        let (x, codes) = discs(classes);
+        let (model, target) = classifier(&x, &codes, basis);
+        let view = DenseView::by_rows(&x, 120, 2).unwrap();
+        let comparison = Comparison::of(&model, view, &target).unwrap();
+        assert_sound_svg(&terms_svg(&model));
+        let html =
+            report_html(&ReportInput::new(&model).with_data(NASTY, &comparison).with_inputs(view));
+        assert_balanced(&html, &["meta"]);
+        assert!(!html.contains("<script"));
+        for part in ["Actual and predicted classes", "Classes in the plane", "log loss", "Φ("] {
+            assert!(html.contains(part), "{part}");
+        }
+        assert!(!html.contains("Predicted and actual values"));
+        assert_eq!(html.matches(" right\">").count(), classes);
+        assert_eq!(formulas(&model).len(), if classes == 2 { 1 } else { classes });
+    }
+}
+
+#[test]
+fn classes_are_scored() {
+    let probabilities = Matrix::from_columns(4, 2, vec![0.9, 0.4, 0.2, 0.5, 0.1, 0.6, 0.8, 0.5]);
+    let score = ClassAccuracy::of(&[0, 0, 1, 2], &[0, 1, 1, 0], &probabilities, None);
+    assert_eq!((score.accuracy, score.errors), (0.5, 2));
+    // Half of class 0, none of class 1, all of the unknown class 2.
+    assert!((score.balanced_error - 0.5).abs() < 1e-15);
+    let expected = -(0.9f64.ln() + 0.4f64.ln() + 0.8f64.ln()) / 3.0;
+    assert!((score.log_loss.unwrap() - expected).abs() < 1e-15);
+    let weights = [3.0, 0.0, 1.0, 0.0];
+    let score = ClassAccuracy::of(&[0, 0, 1, 2], &[0, 1, 1, 0], &probabilities, Some(&weights));
+    assert_eq!((score.accuracy, score.errors, score.balanced_error), (1.0, 0, 0.0));
+    let sure = Matrix::from_columns(1, 2, vec![1.0, 0.0]);
+    assert!(ClassAccuracy::of(&[1], &[0], &sure, None).log_loss.unwrap().is_finite());
+    assert_eq!(ClassAccuracy::of(&[2], &[0], &sure, None).log_loss, None);
+}
+
+#[test]
+fn labels_that_the_model_does_not_know_come_last() {
+    let (x, codes) = discs(2);
+    let (model, _) = classifier(&x, &codes, BasisKind::Linear);
+    let view = DenseView::by_rows(&x[..6], 3, 2).unwrap();
+    let target = Target::labels(["c1", "another", NASTY]);
+    let comparison = Comparison::of(&model, view, &target).unwrap();
+    let Comparison::Classes { labels, known, actual, .. } = &comparison else { unreachable!() };
+    assert_eq!((labels.len(), *known), (3, 2));
+    assert_eq!(labels[actual[1]], Label::from("another"));
+    assert_eq!(comparison.unknown(), (&[Label::from("another")][..], 1));
+    assert!(Comparison::of(&model, view, &vec![0.0; 3].into()).is_err());
 }
 
 #[test]
@@ -128,6 +247,7 @@ fn numbers_are_short() {
         (-0.5, "-0.5"),
         (9.9996, "10"),
         (123456.0, "123456"),
+        (1234.56, "1235"),
         (1e-7, "1e-7"),
         (-1.25e20, "-1.25e20"),
         (f64::INFINITY, "inf"),

@@ -1,10 +1,12 @@
 //! `fewer demo`
 
+mod moons;
+
 use clap::Args;
 use fewer::data::{Column, Dataset, DenseView, Encoder, Missing, Table};
 use fewer::model::Model;
 use fewer_files::{ReadOptions, Records};
-use fewer_report::{Accuracy, ReportInput, report_html, terms_svg};
+use fewer_report::{Accuracy, Comparison, ReportInput, report_html, terms_svg};
 use std::path::{Path, PathBuf};
 
 use crate::failure::{Failure, Outcome};
@@ -26,7 +28,8 @@ const MODELS: [(&str, &str); 4] = [
 /// Show on real data what fewer does, in a few seconds
 ///
 /// Fits the diabetes data of Efron, Hastie, Johnstone and Tibshirani (2004), compares the sparse
-/// model with the full ones by cross-validation, and writes the data, the model and a report.
+/// model with the full ones by cross-validation, and writes the data, the model and a report. Then
+/// tells two half-moons apart by few kernels, and draws them.
 #[derive(Args)]
 pub struct Demo {
     /// The folder to write into
@@ -45,7 +48,10 @@ impl Demo {
 
         let all: Vec<usize> = (0..patients.target.len()).collect();
         let model = patients.fit(MODELS[0].1, &all)?;
-        let predicted = model.predict_table(&patients.table)?;
+        let comparison = Comparison::Numbers {
+            predicted: model.predict_table(&patients.table)?,
+            actual: patients.target.clone(),
+        };
         let scores = MODELS
             .iter()
             .map(|(_, settings)| patients.cross_validate(settings))
@@ -53,24 +59,25 @@ impl Demo {
 
         output::save(&model, &file("model.json"))?;
         output::write(&file("terms.svg"), &terms_svg(&model))?;
-        let report =
-            ReportInput::new(&model).with_data("the training data", &patients.target, &predicted);
+        let report = ReportInput::new(&model).with_data("the training data", &comparison);
         output::write(&file("report.html"), &report_html(&report))?;
 
         output::print(&format!(
-            "{} patients, {} measurements; target: the progression of diabetes after one year.\n\
+            "1. Regression: {} patients, {} measurements; target: the progression of diabetes after one year.\n\
              Offered: all {} products up to degree 2. Kept: {}.\n\n\
              {}\n\
-             target = {}\n\n\
-             {}\n{}",
+             {}\n\n\
+             {}\n{}\n\
+             2. Classification: {}",
             all.len(),
             patients.table.names().len(),
             model.basis_size(),
             model.n_terms(),
             terms_only(&model),
-            model.formula(),
+            output::formula_lines(&model),
             table(&scores),
             next_steps(folder),
+            moons::show(folder)?,
         ))
     }
 }
@@ -150,10 +157,9 @@ impl Patients {
         let y: Vec<f64> = rows.iter().map(|&i| self.target[i]).collect();
         let view = DenseView::by_columns(&x, rows.len(), self.columns.len())?;
         let (encoder, _) = Encoder::fit(&self.table, Missing::Error)?;
-        let data = Dataset::new(view, &y)?.with_encoder(encoder)?;
+        let data = Dataset::new(view, &y)?.with_target_name("target").with_encoder(encoder)?;
         let watch = Watch::silent();
         until_safe(|| Ok(fewer::method::fit("sparse", settings, None, &data, &watch)?))
-            .map(|model| model.with_target_name("target"))
     }
 
     fn cross_validate(&self, settings: &str) -> Outcome<Scores> {

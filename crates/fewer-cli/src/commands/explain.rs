@@ -26,7 +26,7 @@ impl Explain {
             return output::print_json(&output::model_json(&model));
         }
         if self.formula {
-            return output::print(&format!("{} = {}", model.target_name(), model.formula()));
+            return output::print(&output::formula_lines(&model));
         }
         output::print(&format!(
             "{}\n{}",

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use fewer::data::Dataset;
-use fewer_report::Accuracy;
+use fewer_report::Comparison;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,11 @@ use crate::watch::{Watch, until_safe};
 Examples:
   fewer fit houses.csv --target price --out model.json
   fewer fit houses.csv --target price --basis polynomial --max-terms 8
-  fewer fit houses.csv --target price --drop id,date --missing mean --json")]
+  fewer fit houses.csv --target price --drop id,date --missing mean --json
+  fewer fit patients.csv --target sick --basis rbf --out model.json
+
+A target of words makes a classification, one of numbers a regression; --task \
+classification takes whole numbers as classes.")]
 pub struct Fit {
     #[command(flatten)]
     roles: Roles,
@@ -50,38 +54,43 @@ impl Fit {
                 "the model would replace the data; choose another name",
             ));
         }
-        let training = self.data.training(&self.roles, &speaker(self.quiet))?;
+        let wanted = self.settings.task()?;
+        let training = self.data.training(&self.roles, wanted, &speaker(self.quiet))?;
         let view = training.inputs.view()?;
         let failure = |e| training.failure(path, e);
-        let mut data = Dataset::new(view, &training.target).map_err(failure)?;
+        let mut data = Dataset::new(view, training.target.clone())
+            .map_err(failure)?
+            .with_target_name(&training.target_name);
+        if let Some(names) = &training.names {
+            data = data.with_names(names).map_err(failure)?;
+        }
         if let Some(weights) = &training.weights {
             data = data.with_weights(weights).map_err(failure)?;
         }
         if let Some(encoder) = &training.encoder {
             data = data.with_encoder(encoder.clone()).map_err(failure)?;
         }
-        let settings = self.settings.to_json();
+        let (method, settings) = (self.settings.method(training.task()), self.settings.to_json());
         let watch = Watch::new(self.quiet, self.verbose);
         let model = until_safe(|| {
-            fewer::method::fit(&self.settings.method, &settings, None, &data, &watch)
-                .map_err(failure)
+            fewer::method::fit(method, &settings, None, &data, &watch).map_err(failure)
         })?;
         drop(watch);
-        let model = model.with_target_name(&training.target_name);
-        let predicted = model.predict(view).map_err(failure)?;
-        let accuracy = Accuracy::of(&training.target, &predicted, training.weights.as_deref());
+        let score = Comparison::of(&model, view, &training.target)
+            .map_err(failure)?
+            .score(training.weights.as_deref());
 
         // The model first: whoever reads the text may close the pipe early.
         let saved = out.as_deref().map_or(Ok(()), |out| output::save(&model, out));
         if self.json {
             let mut value = output::model_json(&model);
-            output::add_accuracy(&mut value, &accuracy);
+            output::add_score(&mut value, &score);
             value["model"] = json!(out.filter(|_| saved.is_ok()));
             output::print_json(&value)?;
         } else if !self.quiet {
             let mut text = output::terms(&model, true);
             text.push('\n');
-            text.push_str(&output::summary(&model, Some(&accuracy)));
+            text.push_str(&output::summary(&model, Some(&score)));
             if let (Some(out), Ok(())) = (&self.out, &saved) {
                 text.push_str(&format!("{:<12} {}\n", "model", out.display()));
             }

@@ -1,6 +1,7 @@
 //! `fewer report`
 
 use clap::Args;
+use fewer::data::DenseView;
 use fewer_report::{ReportInput, report_html};
 use std::path::PathBuf;
 
@@ -40,13 +41,21 @@ impl Report {
                     true => "the data given".into(),
                     false => data.data.display().to_string(),
                 };
-                Some((name, data.compare(&model, self.target.as_deref(), &say)?))
+                let (comparison, inputs) = data.compare(&model, self.target.as_deref(), &say)?;
+                Some((name, comparison, inputs))
             }
             None => None,
         };
         let mut report = ReportInput::new(&model);
-        if let Some((name, (actual, predicted))) = &compared {
-            report = report.with_data(name, actual, predicted);
+        let mut plane = None;
+        if let Some((name, comparison, inputs)) = compared.as_ref() {
+            report = report.with_data(name, comparison);
+            if model.classes().is_some() && model.feature_names().len() == 2 {
+                plane = Some(inputs.to_dense());
+            }
+        }
+        if let Some(x) = &plane {
+            report = report.with_inputs(DenseView::by_columns(x.as_slice(), x.rows(), 2)?);
         }
         output::write(&out, &report_html(&report))?;
         say(&format!("report: {}", self.out.display()));

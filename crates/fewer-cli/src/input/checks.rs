@@ -26,24 +26,24 @@ impl DataArgs {
         ))
     }
 
-    /// Refuses a column of words where numbers are needed.
-    pub(super) fn numeric(&self, table: &Table, name: &str, what: &str) -> Outcome {
+    /// Refuses a column of words where numbers are needed; `why` says so.
+    pub(super) fn numeric(&self, table: &Table, name: &str, why: &str) -> Outcome {
         let Some(Column::Text(words)) = table.column(name) else { return Ok(()) };
-        let first = words.iter().enumerate().find_map(|(i, word)| {
-            let word = word.as_ref().filter(|w| !is_number(w))?;
-            Some(format!(" (row {}: '{word}'{})", i + 1, point_hint(word)))
-        });
+        let first = first_word(words).map(|(row, word)| format!("row {row}: '{word}'"));
         let first = first.unwrap_or_default();
-        if what != "the target" {
-            return self
-                .fail(format!("column '{name}' holds words{first}; {what} must be numbers"));
+        let hint = first_word(words).map_or("", |(_, word)| point_hint(word));
+        self.fail(format!("column '{name}' holds words ({first}{hint}); {why}"))
+    }
+
+    /// Refuses a target of numbers that a typing error has turned into words.
+    pub(super) fn refuse_stray_label(&self, name: &str, words: &[Option<String>]) -> Outcome {
+        match first_word(words).filter(|_| mostly_numbers(words)) {
+            None => Ok(()),
+            Some((row, word)) => self.fail(format!(
+                "the target column '{name}' holds numbers, but row {row} has '{word}'{}; put that                  right, or take all values as classes with --task classification",
+                point_hint(word)
+            )),
         }
-        let methods: Vec<&str> = fewer::method::METHODS.iter().map(|m| m.1).collect();
-        self.fail(format!(
-            "the target column '{name}' holds words{first}; it must be numeric: the methods \
-             there are ({}) do regression, and classification is not available yet",
-            methods.join(", ")
-        ))
     }
 
     pub(super) fn take_numbers(
@@ -106,12 +106,7 @@ impl DataArgs {
         if roles.categories.iter().any(|c| c == name) {
             return;
         }
-        let present = words.iter().flatten().count();
-        let meant = words.iter().flatten().filter(|w| is_number(w) || has_comma(w)).count();
-        let stray = words.iter().enumerate().find_map(|(i, word)| {
-            word.as_deref().filter(|word| !is_number(word)).map(|word| (i + 1, word))
-        });
-        if let Some((row, word)) = stray.filter(|_| 2 * meant > present) {
+        if let Some((row, word)) = first_word(words).filter(|_| mostly_numbers(words)) {
             say(&format!(
                 "warning: column '{name}' is taken as categories, for row {} holds '{word}'{}",
                 rows.in_file(row),
@@ -119,6 +114,18 @@ impl DataArgs {
             ));
         }
     }
+}
+
+/// The first word that is no number, with its row.
+fn first_word(words: &[Option<String>]) -> Option<(usize, &str)> {
+    let mut rows = words.iter().enumerate();
+    rows.find_map(|(i, word)| Some((i + 1, word.as_deref().filter(|word| !is_number(word))?)))
+}
+
+/// Whether most words are numbers, or would be with a decimal point.
+fn mostly_numbers(words: &[Option<String>]) -> bool {
+    let meant = words.iter().flatten().filter(|w| is_number(w) || has_comma(w)).count();
+    2 * meant > words.iter().flatten().count()
 }
 
 fn is_number(word: &str) -> bool {

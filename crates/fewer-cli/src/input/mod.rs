@@ -1,6 +1,7 @@
 //! From files to what the library fits and predicts.
 
 mod checks;
+mod labels;
 mod prediction;
 mod rows;
 mod training;
@@ -34,6 +35,10 @@ pub struct ReadArgs {
     /// frequent) of the training data
     #[arg(long, value_name = "HOW")]
     pub missing: Option<MissingArg>,
+    /// Whether the indices of an svmlight file count from 0 [default: as in the model, or read
+    /// off the file]
+    #[arg(long, value_name = "BOOL")]
+    zero_based: Option<bool>,
 }
 
 /// What to do with missing values.

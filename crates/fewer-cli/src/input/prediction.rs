@@ -1,91 +1,136 @@
 //! The data of predictions and scores.
 
 use fewer::Error;
-use fewer::data::{Column, Encoder, SparseMatrix, Table};
+use fewer::data::{Column, Label, SparseMatrix, Table, Target};
 use fewer::model::Model;
 use fewer_files::{Format, Problem, ReadOptions, Records};
+use fewer_report::Comparison;
+use std::path::Path;
 
+use super::labels::{label_of, label_of_number};
 use super::rows::{Rows, values};
+use super::training::Inputs;
 use super::{DataArgs, MissingArg};
 use crate::failure::{Failure, Outcome};
 
+/// Rows as a model takes them.
+pub struct Cases {
+    pub inputs: Inputs,
+    /// Rows of the file, those dropped among them.
+    pub total: usize,
+    rows: Rows,
+}
+
+impl Cases {
+    /// For each row what was found for it; none where it was dropped.
+    pub fn spread<T: Clone>(&self, found: Vec<T>) -> Vec<Option<T>> {
+        let mut out = vec![None; self.total];
+        for (k, value) in found.into_iter().enumerate() {
+            out[self.rows.in_file(k + 1) - 1] = Some(value);
+        }
+        out
+    }
+
+    /// Whether every row was dropped.
+    pub fn is_empty(&self) -> bool {
+        self.total == 0 || self.rows.0.as_ref().is_some_and(Vec::is_empty)
+    }
+
+    /// An error of the library, with the rows of the file.
+    pub fn failure(&self, path: &Path, error: Error) -> Failure {
+        Failure::with_data(path, self.rows.correct(error))
+    }
+}
+
 impl DataArgs {
-    /// What the model says of each row; none where the row was dropped.
-    pub fn predict(&self, model: &Model, say: &dyn Fn(&str)) -> Outcome<Vec<Option<f64>>> {
-        match self.read_for(model)? {
-            Records::Table(table) => self.predict_table(model, &table, say),
-            Records::Sparse { features, target } => {
+    /// The rows to predict.
+    pub fn cases(&self, model: &Model, say: &dyn Fn(&str)) -> Outcome<Cases> {
+        match self.read_for(model, None)? {
+            Records::Table(table) => {
+                self.table_cases(model, &table, None, say).map(|found| found.0)
+            }
+            Records::Sparse { features, target, .. } => {
                 // Labels of rows to predict are often made up.
                 let zeros = vec![0.0; target.len()];
-                self.predict_sparse(model, features, zeros, say).map(|found| found.0)
+                self.sparse_cases(model, features, zeros, say).map(|found| found.0)
             }
         }
     }
 
-    /// What was measured and what the model says, for the rows that have both.
+    /// What was measured beside what the model says, for the rows that have both; and their
+    /// inputs.
     pub fn compare(
         &self,
         model: &Model,
         target: Option<&str>,
         say: &dyn Fn(&str),
-    ) -> Outcome<(Vec<f64>, Vec<f64>)> {
-        let (actual, predicted) = match self.read_for(model)? {
-            Records::Table(mut table) => {
-                let name = target.unwrap_or(model.target_name());
-                self.require(&table, name, "--target")?;
-                self.numeric(&table, name, "the target")?;
-                self.refuse_infinite_column(&table, name)?;
-                let Some(Column::Number(mut actual)) = table.take(name) else {
-                    return self.fail(format!("column '{name}': numbers are expected"));
-                };
-                if self.how.missing != Some(MissingArg::Drop)
-                    && let Some(i) = actual.iter().position(|y| y.is_nan())
-                {
-                    return self.fail(format!(
-                        "row {}, column '{name}': the target is missing; --missing drop leaves \
-                         such rows out",
-                        i + 1
-                    ));
-                }
-                let mut predicted = self.predict_table(model, &table, say)?;
-                let has_both: Vec<bool> = actual
-                    .iter()
-                    .zip(&predicted)
-                    .map(|(y, p)| !y.is_nan() && p.is_some())
-                    .collect();
-                let mut k = has_both.iter();
-                actual.retain(|_| *k.next().unwrap_or(&false));
-                let mut k = has_both.iter();
-                predicted.retain(|_| *k.next().unwrap_or(&false));
-                (actual, predicted)
-            }
-            Records::Sparse { features, target: labels } => {
+    ) -> Outcome<(Comparison, Inputs)> {
+        let name = target.unwrap_or(model.target_name());
+        let (cases, actual) = match self.read_for(model, Some(name))? {
+            Records::Table(table) => self.table_pairs(model, table, name, say)?,
+            Records::Sparse { features, target: labels, .. } => {
                 if target.is_some() {
-                    return self.fail("the target of an svmlight file comes first in each line; leave --target out");
+                    return self.fail(
+                        "the target of an svmlight file comes first in each line; leave --target \
+                         out",
+                    );
                 }
-                let (mut predicted, actual) = self.predict_sparse(model, features, labels, say)?;
-                predicted.retain(Option::is_some);
-                (actual, predicted)
+                let (cases, labels) = self.sparse_cases(model, features, labels, say)?;
+                let target = match model.classes() {
+                    None => labels.into(),
+                    Some(classes) => {
+                        Target::labels(labels.into_iter().map(|y| label_of_number(y, classes)))
+                    }
+                };
+                (cases, target)
             }
         };
-        if actual.is_empty() {
+        if cases.is_empty() {
             return self.fail("no row without missing values is left");
         }
-        Ok((actual, predicted.into_iter().flatten().collect()))
+        let view = cases.inputs.view()?;
+        let comparison =
+            Comparison::of(model, view, &actual).map_err(|e| cases.failure(&self.data, e))?;
+        let (unknown, rows) = comparison.unknown();
+        if rows > 0 {
+            let names: Vec<String> = unknown.iter().take(5).map(|l| format!("'{l}'")).collect();
+            let more = if unknown.len() > 5 { ", ..." } else { "" };
+            let have = if rows == 1 { "row has a class" } else { "rows have classes" };
+            say(&format!(
+                "{rows} {have} that the training data did not have ({}{more}): counted as errors, \
+                 left out of the log loss",
+                names.join(", ")
+            ));
+        }
+        Ok((comparison, cases.inputs))
     }
 
-    fn read_for(&self, model: &Model) -> Outcome<Records> {
-        let categories = model.encoder().map(category_columns).unwrap_or_default();
+    fn read_for(&self, model: &Model, target: Option<&str>) -> Outcome<Records> {
         let format = self.how.format.as_deref().and_then(Format::from_name);
         let sparse = format.or_else(|| Format::from_path(&self.data)) == Some(Format::Svmlight);
-        let text_columns = if sparse { Vec::new() } else { categories };
+        // Words even if they look like numbers: `01` is not `1`.
+        let mut text_columns: Vec<String> =
+            model.encoder().into_iter().flat_map(|e| e.categories()).map(String::from).collect();
+        let words = model.classes().is_some_and(|c| c.iter().all(|l| matches!(l, Label::Text(_))));
+        text_columns.extend(target.filter(|_| words).map(String::from));
+        let first = model.feature_names().first();
+        let zero_based = self.how.zero_based.or(match first.map(String::as_str) {
+            Some("x0") => Some(true),
+            Some("x1") => Some(false),
+            _ => None,
+        });
         let options = ReadOptions {
             format,
-            text_columns,
+            text_columns: if sparse { Vec::new() } else { text_columns },
             columns: Some(model.feature_names().len()),
+            zero_based,
             ..ReadOptions::default()
         };
         fewer_files::read(&self.data, &options).map_err(|error| match &error.problem {
+            Problem::UnknownColumn { name, known } if Some(name.as_str()) == target => {
+                let problem = format!("there is no column '{name}' (--target); the columns are");
+                Failure::in_file(&self.data, format!("{problem} {known}"))
+            }
             Problem::UnknownColumn { name, known } => Failure::in_file(
                 &self.data,
                 format!(
@@ -93,85 +138,116 @@ impl DataArgs {
                      file has {known}"
                 ),
             ),
+            Problem::ZeroIndex { line } if self.how.zero_based.is_none() => Failure::in_file(
+                &self.data,
+                format!(
+                    "line {line}: found index 0, but in the data of the model indices count from \
+                     1; --zero-based true takes index 0 for its 'x1'"
+                ),
+            ),
             _ => error.into(),
         })
     }
 
-    fn predict_table(
+    /// The rows of a table that have a target, and their targets.
+    fn table_pairs(
+        &self,
+        model: &Model,
+        mut table: Table,
+        name: &str,
+        say: &dyn Fn(&str),
+    ) -> Outcome<(Cases, Target<'static>)> {
+        self.require(&table, name, "--target")?;
+        if model.classes().is_none() {
+            self.numeric(&table, name, "the model predicts numbers")?;
+            self.refuse_infinite_column(&table, name)?;
+        }
+        let Some(column) = table.take(name) else {
+            return self.fail(format!("there is no column '{name}' (--target)"));
+        };
+        if self.how.missing != Some(MissingArg::Drop)
+            && let Some(i) = (0..column.len()).find(|&i| column.is_missing(i))
+        {
+            return self.fail(format!(
+                "row {}, column '{name}': the target is missing; --missing drop leaves such rows \
+                 out",
+                i + 1
+            ));
+        }
+        let (cases, column) = self.table_cases(model, &table, Some(column), say)?;
+        let target = match (column, model.classes()) {
+            (Some(column), Some(classes)) => {
+                Target::labels((0..column.len()).filter_map(|i| label_of(&column, i, classes)))
+            }
+            (Some(Column::Number(actual)), None) => actual.into(),
+            _ => return self.fail(format!("column '{name}': numbers are expected")),
+        };
+        Ok((cases, target))
+    }
+
+    /// The rows of a table, with the target of those that are not dropped.
+    fn table_cases(
         &self,
         model: &Model,
         table: &Table,
+        target: Option<Column>,
         say: &dyn Fn(&str),
-    ) -> Outcome<Vec<Option<f64>>> {
-        let Some(encoder) = model.encoder() else {
-            return model
-                .predict_table(table)
-                .map(|p| p.into_iter().map(Some).collect())
-                .map_err(|e| Failure::with_data(&self.data, e));
-        };
+    ) -> Outcome<(Cases, Option<Column>)> {
+        let failure = |e| Failure::with_data(&self.data, e);
         let mut needed = Table::new();
-        for name in encoder.table_names() {
+        for name in model.encoder().into_iter().flat_map(|e| e.table_names()) {
             match table.column(name) {
                 Some(column) => needed.push(name, column.clone())?,
                 // The encoder says it best.
-                None => {
-                    return encoder
-                        .encode(table)
-                        .map(|_| Vec::new())
-                        .map_err(|e| Failure::with_data(&self.data, e));
-                }
+                None => return Err(model.encode(table).map_or_else(failure, |_| absent(name))),
             }
+        }
+        // Beside the inputs while rows are dropped, under a name that no column has.
+        let own = "\0target";
+        if let Some(column) = target {
+            needed.push(own, column)?;
         }
         let gaps: usize =
             needed.iter().map(|(_, c)| (0..c.len()).filter(|&i| c.is_missing(i)).count()).sum();
+        let fills = model.encoder().is_some_and(|e| e.fills());
         let rows = match self.how.missing {
+            Some(MissingArg::Drop) => Rows(Some(needed.drop_missing())),
             Some(MissingArg::Error) => {
                 self.refuse_missing(&needed, "--missing drop leaves such rows out")?;
                 Rows(None)
             }
-            Some(MissingArg::Drop) => Rows(Some(needed.drop_missing())),
-            None | Some(MissingArg::Mean) => Rows(None),
-        };
-        let mut out = vec![None; table.rows()];
-        let kept = rows.0.clone().unwrap_or_else(|| (0..table.rows()).collect());
-        if kept.len() < out.len() {
-            say(&format!("{} of {} rows have missing values", out.len() - kept.len(), out.len()));
-        }
-        if kept.is_empty() {
-            return Ok(out);
-        }
-        let predicted = model.predict_table(&needed).map_err(|error| {
-            if let Error::Value { row, column, .. } = &error
-                && needed.column(column).is_some_and(|c| c.is_missing(row - 1))
-            {
-                return Failure::in_file(
-                    &self.data,
-                    format!(
-                        "row {row}, column '{column}': the value is missing; --missing drop \
-                         leaves such rows out (to fill in means, the model must be fitted with \
-                         --missing mean)"
-                    ),
-                );
+            None | Some(MissingArg::Mean) => {
+                if !fills {
+                    self.refuse_missing(
+                        &needed,
+                        "--missing drop leaves such rows out (to fill in means, the model must \
+                         be fitted with --missing mean)",
+                    )?;
+                }
+                Rows(None)
             }
-            Failure::with_data(&self.data, rows.correct(error))
-        })?;
+        };
+        let total = table.rows();
+        let dropped = rows.0.as_ref().map_or(0, |kept| total - kept.len());
+        if dropped > 0 {
+            say(&format!("{dropped} of {total} rows have missing values"));
+        }
         if gaps > 0 && rows.0.is_none() {
             say(&format!("{} filled in with the mean of the training data", values(gaps)));
         }
-        for (i, value) in kept.into_iter().zip(predicted) {
-            out[i] = Some(value);
-        }
-        Ok(out)
+        let target = needed.take(own);
+        let inputs = model.encode(&needed).map_err(|e| failure(rows.correct(e)))?;
+        Ok((Cases { inputs: Inputs::Dense(inputs), total, rows }, target))
     }
 
-    /// The predictions, and the labels of the rows that have one.
-    fn predict_sparse(
+    /// The rows of an svmlight file, with the labels of those that are not dropped.
+    fn sparse_cases(
         &self,
         model: &Model,
         features: SparseMatrix,
         labels: Vec<f64>,
         say: &dyn Fn(&str),
-    ) -> Outcome<(Vec<Option<f64>>, Vec<f64>)> {
+    ) -> Outcome<(Cases, Vec<f64>)> {
         if model.encoder().is_some_and(|encoder| !encoder.is_identity()) {
             return self.fail(
                 "the model was fitted on a table with words or filled values; give it a table",
@@ -186,26 +262,15 @@ impl DataArgs {
             features
         };
         let missing = self.how.missing.unwrap_or(MissingArg::Error);
-        let mut out = vec![None; labels.len()];
+        let total = labels.len();
         let (features, labels, rows) = self.sparse_rows(features, labels, missing)?;
-        let predicted = model
-            .predict(features.view())
-            .map_err(|e| Failure::with_data(&self.data, rows.correct(e)))?;
-        let kept = rows.0.unwrap_or_else(|| (0..out.len()).collect());
-        if kept.len() < out.len() {
-            say(&format!("{} of {} rows have missing values", out.len() - kept.len(), out.len()));
+        if labels.len() < total {
+            say(&format!("{} of {total} rows have missing values", total - labels.len()));
         }
-        for (i, value) in kept.into_iter().zip(predicted) {
-            out[i] = Some(value);
-        }
-        Ok((out, labels))
+        Ok((Cases { inputs: Inputs::Sparse(features), total, rows }, labels))
     }
 }
 
-/// The columns of a table that hold categories, which must be read as words: `01` is not `1`.
-fn category_columns(encoder: &Encoder) -> Vec<String> {
-    let columns = serde_json::to_value(encoder).unwrap_or_default();
-    let is_category = |c: &&serde_json::Value| c["kind"] == "category";
-    let name = |c: &serde_json::Value| c["name"].as_str().map(str::to_string);
-    columns.as_array().into_iter().flatten().filter(is_category).filter_map(name).collect()
+fn absent(name: &str) -> Failure {
+    Failure::Input(format!("there is no column '{name}'"))
 }

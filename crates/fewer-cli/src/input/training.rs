@@ -2,11 +2,13 @@
 
 use clap::Args;
 use fewer::Error;
-use fewer::data::{DenseView, Encoder, Features, Missing, SparseMatrix, Table};
+use fewer::data::{Column, DenseView, Encoder, Features, Missing, SparseMatrix, Table, Target};
 use fewer::linalg::Matrix;
+use fewer::method::Task;
 use fewer_files::{Format, ReadOptions, Records};
 use std::path::Path;
 
+use super::labels::note_two_values;
 use super::rows::{Rows, values};
 use super::{DataArgs, MissingArg};
 use crate::failure::{Failure, Outcome};
@@ -41,19 +43,41 @@ impl Inputs {
             Inputs::Sparse(x) => x.view().into(),
         })
     }
+
+    /// Every value stored, column after column; only for few columns.
+    pub fn to_dense(&self) -> Matrix {
+        let x = match self {
+            Inputs::Dense(x) => return x.clone(),
+            Inputs::Sparse(x) => x,
+        };
+        let mut out = Matrix::zeros(x.view().rows(), x.view().columns());
+        for j in 0..out.columns() {
+            x.view().column(j).for_each(|(i, value)| out[(i, j)] = value);
+        }
+        out
+    }
 }
 
 /// What a fit begins with.
 pub struct Training {
     pub inputs: Inputs,
-    pub target: Vec<f64>,
+    pub target: Target<'static>,
     pub target_name: String,
+    /// Names of the features where no encoder has them.
+    pub names: Option<Vec<String>>,
     pub weights: Option<Vec<f64>>,
     pub encoder: Option<Encoder>,
     rows: Rows,
 }
 
 impl Training {
+    pub fn task(&self) -> Task {
+        match self.target {
+            Target::Numbers(_) => Task::Regression,
+            Target::Labels { .. } => Task::Classification,
+        }
+    }
+
     /// An error of the library, with the rows of the file.
     pub fn failure(&self, path: &Path, error: Error) -> Failure {
         Failure::with_data(path, self.rows.correct(error))
@@ -64,15 +88,22 @@ impl DataArgs {
     fn read(&self, text_columns: &[String]) -> Outcome<Records> {
         let format = self.how.format.as_deref().and_then(Format::from_name);
         let text_columns = text_columns.to_vec();
-        let options = ReadOptions { format, text_columns, ..ReadOptions::default() };
+        let zero_based = self.how.zero_based;
+        let options = ReadOptions { format, text_columns, zero_based, ..ReadOptions::default() };
         Ok(fewer_files::read(&self.data, &options)?)
     }
 
-    /// Reads the data of a fit; `say` hears what was decided on the way.
-    pub fn training(&self, roles: &Roles, say: &dyn Fn(&str)) -> Outcome<Training> {
+    /// Reads the data of a fit for the task wanted, if one is; `say` hears what was decided on the
+    /// way.
+    pub fn training(
+        &self,
+        roles: &Roles,
+        wanted: Option<Task>,
+        say: &dyn Fn(&str),
+    ) -> Outcome<Training> {
         match self.read(&roles.categories)? {
-            Records::Table(table) => self.training_table(table, roles, say),
-            Records::Sparse { features, target } => {
+            Records::Table(table) => self.training_table(table, roles, wanted, say),
+            Records::Sparse { features, target, zero_based } => {
                 let given = [
                     ("--target", roles.target.is_some()),
                     ("--weights", roles.weights.is_some()),
@@ -84,7 +115,7 @@ impl DataArgs {
                          each line; leave {flag} out"
                     ));
                 }
-                self.training_sparse(features, target, say)
+                self.training_sparse(features, target, zero_based, wanted, say)
             }
         }
     }
@@ -93,6 +124,7 @@ impl DataArgs {
         &self,
         mut table: Table,
         roles: &Roles,
+        wanted: Option<Task>,
         say: &dyn Fn(&str),
     ) -> Outcome<Training> {
         for name in &roles.drop {
@@ -113,9 +145,9 @@ impl DataArgs {
             if *name == target_name {
                 return self.fail(format!("column '{name}' cannot be both target and weights"));
             }
-            self.numeric(&table, name, "the weights")?;
+            self.numeric(&table, name, "the weights must be numbers")?;
         }
-        self.numeric(&table, &target_name, "the target")?;
+        let task = self.task(&table, &target_name, roles, wanted, say)?;
         self.refuse_infinite(&table)?;
 
         let missing = self.how.missing.unwrap_or(MissingArg::Error);
@@ -130,7 +162,12 @@ impl DataArgs {
             }
             MissingArg::Mean => Rows(None),
         };
-        let target = self.take_numbers(&mut table, &target_name, "the target")?;
+        let target = match task {
+            Task::Regression => self.take_numbers(&mut table, &target_name, "the target")?.into(),
+            Task::Classification => {
+                Target::labels(self.take_labels(&mut table, &target_name, &rows)?)
+            }
+        };
         let weights = match &roles.weights {
             Some(name) => Some(self.take_numbers(&mut table, name, "the weights")?),
             None => None,
@@ -153,16 +190,49 @@ impl DataArgs {
             inputs: Inputs::Dense(inputs),
             target,
             target_name,
+            names: None,
             weights,
             encoder: Some(encoder),
             rows,
         })
     }
 
+    /// The task that goes with the target.
+    fn task(
+        &self,
+        table: &Table,
+        target: &str,
+        roles: &Roles,
+        wanted: Option<Task>,
+        say: &dyn Fn(&str),
+    ) -> Outcome<Task> {
+        match (table.column(target), wanted) {
+            (_, Some(Task::Regression)) => {
+                let why = "regression needs numbers; --task classification predicts classes";
+                self.numeric(table, target, why)?;
+                Ok(Task::Regression)
+            }
+            (_, Some(Task::Classification)) => Ok(Task::Classification),
+            (Some(Column::Text(words)), None) => {
+                if !roles.categories.iter().any(|c| c == target) {
+                    self.refuse_stray_label(target, words)?;
+                }
+                Ok(Task::Classification)
+            }
+            (Some(Column::Number(values)), None) => {
+                note_two_values(&format!("'{target}'"), values, say);
+                Ok(Task::Regression)
+            }
+            (None, None) => Ok(Task::Regression),
+        }
+    }
+
     fn training_sparse(
         &self,
         features: SparseMatrix,
         target: Vec<f64>,
+        zero_based: bool,
+        wanted: Option<Task>,
         say: &dyn Fn(&str),
     ) -> Outcome<Training> {
         let missing = self.how.missing.unwrap_or(MissingArg::Error);
@@ -172,10 +242,24 @@ impl DataArgs {
             let dropped = before - target.len();
             say(&format!("{dropped} of {before} rows have missing values and are dropped"));
         }
+        let target = match wanted {
+            Some(Task::Classification) => {
+                Target::labels(self.integer_labels(&target, "the label", &rows)?)
+            }
+            _ => {
+                if wanted.is_none() {
+                    note_two_values("the label", &target, say);
+                }
+                target.into()
+            }
+        };
+        let first = usize::from(!zero_based);
+        let columns = features.view().columns();
         Ok(Training {
             inputs: Inputs::Sparse(features),
             target,
             target_name: "label".into(),
+            names: Some((first..first + columns).map(|j| format!("x{j}")).collect()),
             weights: None,
             encoder: None,
             rows,

@@ -6,7 +6,7 @@ type Columns = Vec<Vec<(usize, f64)>>;
 
 fn good_with(text: impl AsRef<[u8]>, options: &ReadOptions) -> (Columns, Vec<f64>) {
     match read_bytes("a.svm", text, options) {
-        Ok(Records::Sparse { features, target }) => {
+        Ok(Records::Sparse { features, target, .. }) => {
             let view = features.view();
             assert_eq!(view.rows(), target.len());
             ((0..view.columns()).map(|j| view.column(j).collect()).collect(), target)
@@ -34,6 +34,26 @@ fn lines_become_rows() {
 #[test]
 fn index_0_makes_the_whole_file_count_from_0() {
     assert_eq!(good("1 1:5\n2 0:7\n").0, [vec![(1, 7.0)], vec![(0, 5.0)]]);
+}
+
+#[test]
+fn the_base_may_be_given_and_is_told() {
+    let with = |text: &str, zero_based| {
+        let options = ReadOptions { zero_based, ..Default::default() };
+        match read_bytes("a.svm", text, &options) {
+            Ok(Records::Sparse { features, zero_based, .. }) => {
+                (features.view().columns(), zero_based)
+            }
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(with("1 2:5\n", None), (2, false));
+    assert_eq!(with("1 0:1 2:5\n", None), (3, true));
+    assert_eq!(with("1 2:5\n", Some(true)), (3, true));
+    assert_eq!(with("1 2:5\n", Some(false)), (2, false));
+    let options = ReadOptions { zero_based: Some(false), ..Default::default() };
+    let found = problem(read_bytes("a.svm", "1 1:5\n1 0:5\n", &options));
+    assert!(matches!(found, Problem::ZeroIndex { line: 2 }), "{found}");
 }
 
 #[test]
