@@ -40,7 +40,11 @@ def add_fits(
 
     for arm, settings in ARMS.items():
         model = ProbitClassifier(
-            basis="rbf", gamma=0.5 / width**2, standardize=standardize, **settings
+            basis="rbf",
+            gamma=0.5 / width**2,
+            standardize=standardize,
+            max_iter=100_000,  # the default is now and then too few for classes almost apart
+            **settings,
         ).fit(*train)
         tally.add(arm, model, errors(model, test) / unit)
 

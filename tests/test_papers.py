@@ -10,6 +10,7 @@ import math
 import sys
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,7 +21,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from papers import __main__ as command  # noqa: E402
 from papers.aggregate import Estimate, columns, estimate, verdict  # noqa: E402
-from papers.experiment import Experiment, Published, Quantity, Reference, discover  # noqa: E402
+from papers.data import folds, read, split  # noqa: E402
+from papers.experiment import (  # noqa: E402
+    Experiment,
+    Published,
+    Quantity,
+    Reference,
+    discover,
+    generator,
+)
 from papers.experiments.figueiredo2003_orthogonal_rule import rule  # noqa: E402
 from papers.report import experiment_page, summary_table, with_summary  # noqa: E402
 from papers.runner import (  # noqa: E402
@@ -30,6 +39,8 @@ from papers.runner import (  # noqa: E402
     run_experiment,
     write_atomically,
 )
+from papers.tally import Tally, loss_and_terms, terms_of  # noqa: E402
+from papers.two_gaussians import BAYES, error_of_linear_rule, mean, sample  # noqa: E402
 
 
 def toy(run: Any = None, **changes: Any) -> Experiment:
@@ -236,6 +247,72 @@ def test_orthogonal_rule() -> None:
     assert np.allclose(w[kept] ** 2 - b[kept] * w[kept] + 1, 0)
 
 
+def test_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FEWER_DATA", str(tmp_path))
+    (tmp_path / "two.csv").write_text("a,b,target\n1,2.5,yes\n-3,4,no\n")
+    X, y = read("two.csv")
+    assert X.tolist() == [[1.0, 2.5], [-3.0, 4.0]]
+    assert y.tolist() == ["yes", "no"]
+
+
+def test_split_takes_as_many_of_each_group() -> None:
+    groups = np.repeat([3, 1, 2], [5, 6, 7])
+    train, test = split(generator(0), groups, 4)
+    assert sorted([*train, *test]) == list(range(18))
+    assert np.bincount(groups[train]).tolist() == [0, 4, 4, 4]
+    assert not np.array_equal(train, split(generator(1), groups, 4)[0])
+
+
+def test_folds_test_every_row_once() -> None:
+    parts = list(folds(generator(0), 23, 5))
+    assert sorted(row for _, test in parts for row in test) == list(range(23))
+    assert all(sorted([*train, *test]) == list(range(23)) for train, test in parts)
+
+
+def fit(terms: int, *, converged: bool = True, certificate: float = 1e-9, **more: Any) -> Any:
+    values = {"n_terms_": terms, "converged_": converged, "certificate_": certificate}
+    return SimpleNamespace(**({"variant": "exact"} | values | more))
+
+
+def test_tally_counts_terms_of_converged_fits_only() -> None:
+    first, second = Tally(), Tally()
+    first.add("a", fit(3), 1.0)
+    first.add("a", fit(99, converged=False, certificate=1.0), 2.0)
+    second.add("a", fit(6, certificate=1e-8), 4.0)
+    second.add("a", fit(6), 4.0)
+    table = columns([{"values": first.values()}, {"values": second.values()}])
+    assert table["a_loss"].tolist() == [1.5, 4.0]
+    assert terms_of("a")(table) == 5.0
+    assert table["not_converged"].tolist() == [1.0, 0.0]
+    assert table["certificate"].tolist() == [1e-9, 1e-8]
+
+
+def test_tally_leaves_out_weights_on_their_way_to_zero() -> None:
+    tally = Tally()
+    stopped = fit(3, variant="paper", coef_=np.array([2.0, 1e-5, -0.1]), certificate=0.1)
+    tally.add("a", stopped, 1.0)
+    assert tally.values()["a_terms"] == 2.0
+    assert tally.values()["certificate"] == 0.0
+
+
+def test_no_converged_fit_gives_no_count() -> None:
+    tally = Tally()
+    tally.add("a", fit(3, converged=False), 1.0)
+    table = columns([{"values": tally.values()}] * 2)
+    _, terms = loss_and_terms("a", "label", "errors", "terms", measured=(1.0, 2.0))
+    assert verdict(terms, estimate(terms, table)) == "too few repetitions"
+
+
+def test_two_gaussians() -> None:
+    assert pytest.approx(0.158655, abs=1e-6) == BAYES
+    assert error_of_linear_rule(3 * mean(5), 0.0) == pytest.approx(BAYES)
+    assert error_of_linear_rule(np.zeros(5), 1.0) == 0.5
+    weights, intercept = np.array([1.0, 0.2, -0.4]), 0.3
+    X, y = sample(generator(0), 3, 100_000)
+    measured = np.mean((X @ weights + intercept > 0) != (y == 1))
+    assert error_of_linear_rule(weights, intercept) == pytest.approx(measured, abs=0.005)
+
+
 def test_unknown_experiment() -> None:
     with pytest.raises(SystemExit, match="unknown experiment nonsense"):
         command.main(["--only", "nonsense"])
@@ -258,6 +335,7 @@ def test_quick_run_of_an_experiment(
     experiment = discover()[name]
     if missing := experiment.missing():
         pytest.skip(missing)
+    monkeypatch.setattr("papers.experiments.figueiredo_jain2001_glass.FOLDS", 2)
     monkeypatch.setattr(command, "RESULTS", tmp_path)
     assert command.main(["--only", name, "--quick"]) == 0
     stored = json.loads((tmp_path / "quick" / f"{name}.json").read_text())

@@ -53,11 +53,11 @@ EXPERIMENT = Experiment(
     item="Boston housing with Gaussian kernels",
     protocol=(
         f"506 rows, 13 features; {TRAIN} random rows for training, 25 for the mean squared error. "
-        "Gaussian kernels on standardised inputs; the paper's width is not known, so that only "
-        "the reference's numbers at each width can be compared. The prior is on the intercept "
-        "too, noise estimated. fewer starts from the ridge regression of highest evidence and "
-        "runs to convergence; the paper's variant starts from least squares and stops at a change "
-        "of 1e-3 (its weights below 1e-4 of the largest are not counted)."
+        "Gaussian kernels on standardised inputs; the paper's width is not known, so that only the "
+        "reference's numbers at each width can be compared. The prior is on the intercept too, "
+        "noise estimated. fewer starts from the ridge regression of highest evidence and runs to "
+        "convergence; the paper's variant starts from least squares and stops at a change of 1e-3 "
+        "(its weights below 1e-4 of the largest are not counted)."
     ),
     seed=2003_0500,
     repetitions=15,

@@ -36,10 +36,10 @@ EXPERIMENT = Experiment(
     paper="Figueiredo 2003",
     item="figure of the thresholding rule",
     protocol=(
-        f"HᵀH = I ({N} rows, {D} columns: with more columns than half the rows fewer would not start "
-        "from least squares), noise known and 1, y = Hb with b uniform in (−5, 5). The fit is "
-        "compared with the closed form: 0 where |b| < 2, else (b + sgn(b)√(b² − 4))/2. Agreement "
-        "to 1e-8 counts as the same curve."
+        f"HᵀH = I ({N} rows, {D} columns; with more columns than half the rows fewer does not "
+        "start from least squares), noise known and 1, y = Hb with b uniform in (−5, 5). The fit "
+        "is compared with the closed form: 0 where |b| < 2, else (b + sgn(b)√(b² − 4))/2. "
+        "Agreement to 1e-8 counts as the same curve."
     ),
     seed=2003_0300,
     repetitions=100,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from papers.experiment import Experiment, generator
-from papers.tally import ENDINGS, Tally
-from papers.two_gaussians import quantities, sample
+from papers.tally import Tally
+from papers.two_gaussians import ARMS, NOTE, quantities, sample
 
 DIMENSIONS = (2, 4, 6, 8, 10)
 PER_CLASS, TEST_PER_CLASS = 100, 10_000
@@ -24,12 +24,13 @@ def run(seed: int) -> dict[str, float]:
     for d in DIMENSIONS:
         X, y = sample(rng, d, PER_CLASS)
         X_test, y_test = sample(rng, d, TEST_PER_CLASS)
-        model = ProbitClassifier(
-            basis="polynomial", degree=2, standardize=False, fit_intercept="penalised"
-        ).fit(X, y)
-        tally.add(f"d{d}", model, float(np.mean(model.predict(X_test) != y_test)))
+        for arm, settings in ARMS.items():
+            model = ProbitClassifier(
+                basis="polynomial", degree=2, standardize=False, **settings
+            ).fit(X, y)
+            tally.add(f"{arm}_{d}", model, float(np.mean(model.predict(X_test) != y_test)))
         rule = QuadraticDiscriminantAnalysis().fit(X, y)
-        plug_in[f"d{d}_plug_in"] = float(np.mean(rule.predict(X_test) != y_test))
+        plug_in[f"plug_in_{d}"] = float(np.mean(rule.predict(X_test) != y_test))
     return tally.values() | plug_in
 
 
@@ -40,16 +41,18 @@ EXPERIMENT = Experiment(
     protocol=(
         f"The two classes of figueiredo-jain2001-linear, {PER_CLASS} training rows of each, d = 2 "
         "to 10, and all products of coordinates up to degree 2: the best rule is still linear in "
-        "two of them, with an error of .1587. Columns as given, prior on the intercept too; "
-        f"errors on {TEST_PER_CLASS} new rows of each class. The plug-in rule estimates means and "
-        "both covariances (quadratic discriminant analysis). The reference gives ranges over d, "
-        ".158 to .162, plug-in .162 to .196: the upper end is held against ours."
+        f"two of them, with an error of .1587. Columns as given; errors on {TEST_PER_CLASS} new "
+        f"rows of each class. {NOTE} The plug-in rule estimates means and both covariances "
+        "(quadratic discriminant analysis). The reference gives ranges over d, .158 to .162, "
+        "plug-in .162 to .196: the upper end is held against ours. A plain NumPy EM run to "
+        "convergence has .1655 at d = 10 from ±1 and .1629 from 0/1, and with squares but no mixed "
+        "products .1620 and .1612: here 0/1, which starts with smaller weights, ends sparser and "
+        "better."
     ),
     seed=2001_0400,
-    repetitions=30,
+    repetitions=100,
     quick_repetitions=2,
-    quantities=quantities(DIMENSIONS, worst_error=0.162, plug_in=(0.162, 0.196), most=None)
-    + ENDINGS,
+    quantities=quantities(DIMENSIONS, worst_error=0.162, plug_in=(0.162, 0.196), most=None),
     run=run,
     needs=("fewer", "sklearn"),
 )

@@ -50,7 +50,7 @@ impl From<fewer::Error> for Failure {
         match error {
             fewer::Error::Interrupted => Failure::Interrupted,
             fewer::Error::Setting { name, value, expected } => {
-                let flag = match name {
+                let flag = match name.as_str() {
                     "n_jobs" => "threads".into(),
                     "random_state" => "seed".into(),
                     name => name.replace('_', "-"),

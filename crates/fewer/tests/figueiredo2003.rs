@@ -207,13 +207,13 @@ fn forms_by_rows_by_gram_and_by_moments_agree() {
 }
 
 #[test]
-fn the_newton_finish_ends_where_em_does() {
+fn acceleration_ends_where_em_does() {
     let mut compared = 0;
     for seed in 0..40 {
         let p = Problem::linear(seed, 60, 25, 6, 1.5);
         let method = SparseRegressor::new().tol(1e-7).max_iter(200_000);
         let quick = method.fit(&p.data()).unwrap();
-        let slow = method.clone().without_newton_finish().fit(&p.data()).unwrap();
+        let slow = method.clone().without_acceleration().fit(&p.data()).unwrap();
         if slow.report().termination.is_converged() {
             compared += 1;
             let worst = distance(&quick.coefficients(), &slow.coefficients());

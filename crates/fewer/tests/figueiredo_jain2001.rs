@@ -176,13 +176,13 @@ fn the_objective_falls_between_prunings() {
 }
 
 #[test]
-fn the_newton_finish_ends_where_em_does() {
+fn acceleration_ends_where_em_does() {
     let (mut compared, mut equal) = (0, 0);
     for seed in 0..20 {
         let (x, labels) = clouds(seed, 100, 1.2);
         let method = ProbitClassifier::new().basis(BasisKind::Rbf).tol(1e-7).max_iter(100_000);
         let quick = kernel_fit(method.clone(), &x, &labels);
-        let slow = kernel_fit(method.without_newton_finish(), &x, &labels);
+        let slow = kernel_fit(method.without_acceleration(), &x, &labels);
         if slow.report().termination.is_converged() {
             compared += 1;
             let size = slow.coefficients().iter().fold(0.0, |a: f64, w| a.max(w.abs()));

@@ -492,7 +492,7 @@ impl Em {
             deadline: self.max_time.map(|s| Instant::now() + Duration::from_secs_f64(s)),
             max_terms: self.max_terms,
             hold_noise_above,
-            newton_finish: !self.route.em_only,
+            accelerate: !self.route.em_only,
         }
     }
 
@@ -623,17 +623,24 @@ impl Em {
                 dropped: shared.dropped.clone(),
                 notes,
                 trace: match outputs {
-                    [one] => one
-                        .outcome
-                        .trace
-                        .iter()
-                        .map(|s| Step { objective: s.objective + log_unit, ..*s })
-                        .collect(),
+                    [one] => thinned(&one.outcome.trace, log_unit),
                     _ => Vec::new(),
                 },
             },
         })
     }
+}
+
+/// The trace in the user's units, by steps where it is long.
+fn thinned(trace: &[Step], log_unit: f64) -> Vec<Step> {
+    let step = trace.len().div_ceil(1000).max(1);
+    let last = trace.last().filter(|_| trace.len() % step != 1 % step);
+    trace
+        .iter()
+        .step_by(step)
+        .chain(last)
+        .map(|s| Step { objective: s.objective + log_unit, ..*s })
+        .collect()
 }
 
 /// A fit in which there is nothing to iterate on.
@@ -810,7 +817,7 @@ macro_rules! em_builder {
 
             /// Leaves everything to EM steps.
             #[doc(hidden)]
-            pub fn without_newton_finish(mut self) -> Self {
+            pub fn without_acceleration(mut self) -> Self {
                 self.0.route.em_only = true;
                 self
             }

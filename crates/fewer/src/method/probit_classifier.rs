@@ -112,7 +112,11 @@ impl ProbitClassifier {
         let factors = match class_weight {
             ClassWeight::Given(given) => {
                 if given.len() != classes.len() {
-                    return Err(Error::shape("class_weight", classes.len(), given.len()));
+                    return Err(Error::setting(
+                        "class_weight",
+                        format!("{given:?}"),
+                        format!("a number for each of the {} classes is expected", classes.len()),
+                    ));
                 }
                 if let Some(bad) = given.iter().find(|w| !(w.is_finite() && **w > 0.0)) {
                     return Err(Error::setting(

@@ -57,7 +57,7 @@ pub struct Report {
     /// What the user should know.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// The objective after each iteration, and after a Newton finish.
+    /// The objective after each iteration and after a Newton finish; at most about 1000 of them.
     #[serde(default)]
     pub trace: Vec<Step>,
 }
