@@ -66,8 +66,8 @@ EXPERIMENT = Experiment(
         "paper's settings, neither here nor by the reference, which tried 100 settings (64 at "
         "best, 73 in the median). A change of the start by a part in a thousand moves the "
         "reference between 65 and 76, and the random splits scatter as widely: 61, 66 and 69 "
-        "errors are no ranking of methods. That few kernels do nearly as well as logistic "
-        "regression on all features can be relied on."
+        "errors are no ranking of methods. On random splits four or five kernels err on about four "
+        "of 332 rows more than logistic regression on all features."
     ),
     seed=2001_0500,
     repetitions=30,
