@@ -27,6 +27,7 @@ pub mod linalg;
 pub mod method;
 pub mod model;
 pub mod prior;
+mod random;
 pub mod special;
 
 pub use error::{Error, Result};

@@ -1,6 +1,7 @@
 //! The points on which kernels are centred.
 
 use crate::data::{Dataset, Features, SparseRows};
+use crate::random::uniform;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
@@ -81,18 +82,6 @@ pub(super) fn distinct_rows(data: &Dataset<'_>) -> (Vec<usize>, Vec<Centre>) {
         }
     }
     (rows, centres)
-}
-
-/// A seeded stream of numbers in [0, 1): SplitMix64.
-fn uniform(seed: u64) -> impl FnMut() -> f64 {
-    let mut state = seed;
-    move || {
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
-    }
 }
 
 pub(super) fn random_subset(n: usize, count: usize, seed: u64) -> Vec<usize> {

@@ -58,7 +58,7 @@ pub enum Gamma {
 pub enum GammaRule {
     /// 1/(d·variance of the inputs).
     Scale,
-    /// 1/median², of the distances between training rows (1/median for the Laplacian).
+    /// 1/median², of the distances between centres (1/median for the Laplacian).
     Median,
 }
 
@@ -290,6 +290,16 @@ impl Kernel {
         };
         match x {
             Features::Dense(_) => {
+                let kernel = DenseKernel::new(self, whole(x));
+                if held {
+                    return hold(&|rows, out| kernel.write(rows, &all, out));
+                }
+                Ok(Box::new(kernel))
+            }
+            // A column more than half full may have an offset that cancels in sparse products.
+            Features::Sparse(view)
+                if (0..view.columns()).any(|j| 2 * view.column(j).len() > rows) =>
+            {
                 let kernel = DenseKernel::new(self, whole(x));
                 if held {
                     return hold(&|rows, out| kernel.write(rows, &all, out));

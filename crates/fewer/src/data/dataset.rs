@@ -132,8 +132,19 @@ impl<'a> Dataset<'a> {
         self.features.rows()
     }
 
-    /// Checks every value; fitting does this first.
+    /// Checks every value, and that there is something to fit; fitting does this first.
     pub fn check(&self) -> Result<()> {
+        self.check_values()?;
+        if self.weights().is_some_and(|w| w.iter().all(|&w| w == 0.0)) {
+            return Err(Error::Empty {
+                what: "the data".into(),
+                expected: "all sample weights are 0; at least one row must count".into(),
+            });
+        }
+        Ok(())
+    }
+
+    pub(crate) fn check_values(&self) -> Result<()> {
         if self.rows() == 0 {
             return Err(Error::Empty {
                 what: "the data".into(),
@@ -151,6 +162,11 @@ impl<'a> Dataset<'a> {
         {
             return Err(non_finite(i, &self.target_name, y[i]));
         }
+        if let Target::Labels { classes, codes } = &self.target
+            && let Some(bad) = codes.iter().find(|&&c| c >= classes.len())
+        {
+            return Err(Error::shape("class codes", format!("below {}", classes.len()), bad));
+        }
         if let Some(weights) = self.weights() {
             if let Some(i) = weights.iter().position(|w| !(w.is_finite() && *w >= 0.0)) {
                 return Err(Error::Value {
@@ -160,11 +176,12 @@ impl<'a> Dataset<'a> {
                     expected: "a number of at least 0 is expected".into(),
                 });
             }
-            if weights.iter().all(|&w| w == 0.0) {
-                return Err(Error::Empty {
-                    what: "the data".into(),
-                    expected: "all sample weights are 0; at least one row must count".into(),
-                });
+            if !weights.iter().sum::<f64>().is_finite() {
+                return Err(Error::setting(
+                    "sample_weight",
+                    "a sum beyond floating point",
+                    "smaller weights are needed",
+                ));
             }
         }
         check_features(&self.features, &self.names)

@@ -27,43 +27,49 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    /// Chooses units from a sample of rows spread over the data.
-    fn sample(columns: &dyn Columns, chosen: &[usize], target: &[f64]) -> Self {
-        let step = columns.rows().div_ceil(SAMPLE_ROWS).max(1);
-        Self::look(columns, chosen, target, step)
-    }
-
-    /// Chooses units from all rows: for data with rare giants that a sample may miss.
-    fn exact(columns: &dyn Columns, chosen: &[usize], target: &[f64]) -> Self {
-        Self::look(columns, chosen, target, 1)
-    }
-
-    fn look(columns: &dyn Columns, chosen: &[usize], target: &[f64], step: usize) -> Self {
+    /// Chooses units from rows of positive weight: a sample spread over the data, or, for data
+    /// with rare giants that a sample may miss, all of them.
+    fn choose(
+        columns: &dyn Columns,
+        chosen: &[usize],
+        target: &[f64],
+        weights: Option<&[f64]>,
+        sample: bool,
+    ) -> Self {
+        let mut rows: Vec<usize> =
+            (0..columns.rows()).filter(|&i| weights.is_none_or(|w| w[i] > 0.0)).collect();
+        if sample {
+            let step = rows.len().div_ceil(SAMPLE_ROWS).max(1);
+            rows = rows.into_iter().step_by(step).collect();
+        }
         let looks = match columns.as_sparse() {
-            Some(x) => chosen.iter().map(|&j| Look::of_sparse(x, j)).collect(),
-            None => Self::look_dense(columns, chosen, step),
+            Some(x) => {
+                let mut counts = vec![false; x.rows()];
+                rows.iter().for_each(|&i| counts[i] = true);
+                chosen.par_iter().map(|&j| Look::of_sparse(x, j, &rows, &counts)).collect()
+            }
+            None => Self::look(columns, chosen, &rows),
         };
-        Self { columns: looks, target: Look::of(target.iter().copied().step_by(step)) }
+        Self { columns: looks, target: Look::of(rows.iter().map(|&i| target[i])) }
     }
 
-    fn look_dense(columns: &dyn Columns, chosen: &[usize], step: usize) -> Vec<Look> {
-        let rows = columns.rows();
+    fn look(columns: &dyn Columns, chosen: &[usize], rows: &[usize]) -> Vec<Look> {
+        let whole = rows.len() == columns.rows();
         let blocks: Vec<Vec<Look>> = chosen
             .par_chunks(TILE_ROWS)
             .map(|chosen| {
                 let mut tile = Tile::default();
-                if step == 1 {
-                    columns.fill(0..rows, chosen, &mut tile);
-                    let column = |j: usize| (0..rows).map(move |i| (i, j));
-                    return (0..chosen.len())
-                        .map(|j| Look::of(column(j).map(|(i, j)| tile.get(i, j))))
-                        .collect();
-                }
-                let mut sample = Matrix::zeros(rows.div_ceil(step), chosen.len());
-                for (r, i) in (0..rows).step_by(step).enumerate() {
-                    columns.fill(i..i + 1, chosen, &mut tile);
-                    for (j, &v) in tile.values().iter().enumerate() {
-                        sample[(r, j)] = v;
+                let mut sample = Matrix::zeros(rows.len(), chosen.len());
+                if whole {
+                    columns.fill(0..rows.len(), chosen, &mut tile);
+                    for j in 0..chosen.len() {
+                        let column = sample.column_mut(j).iter_mut();
+                        column.enumerate().for_each(|(i, v)| *v = tile.get(i, j));
+                    }
+                } else {
+                    for (r, &i) in rows.iter().enumerate() {
+                        columns.fill(i..i + 1, chosen, &mut tile);
+                        tile.values().iter().enumerate().for_each(|(j, &v)| sample[(r, j)] = v);
                     }
                 }
                 (0..chosen.len()).map(|j| Look::of(sample.column(j).iter().copied())).collect()
@@ -97,15 +103,16 @@ impl Look {
     }
 
     /// Zeros stay zeros in a column at most half full: its mean square cannot cancel.
-    fn of_sparse(x: SparseView<'_>, j: usize) -> Self {
+    fn of_sparse(x: SparseView<'_>, j: usize, rows: &[usize], counts: &[bool]) -> Self {
         let (indices, values) = x.column_slices(j);
         if 2 * values.len() <= x.rows() {
-            let largest = values.iter().fold(0.0, |a: f64, v| a.max(v.abs()));
+            let stored = indices.iter().zip(values).filter(|(i, _)| counts[**i]);
+            let largest = stored.fold(0.0, |a: f64, (_, v)| a.max(v.abs()));
             return Self { shift: 0.0, scale: power_of_two(largest) };
         }
         let mut column = vec![0.0; x.rows()];
         indices.iter().zip(values).for_each(|(&i, &v)| column[i] = v);
-        Self::of(column.iter().copied())
+        Self::of(rows.iter().map(|&i| column[i]))
     }
 }
 
@@ -169,9 +176,10 @@ impl Sums {
         let mut roots = vec![1.0; target.len()];
         if let Some(weights) = weights {
             roots.iter_mut().zip(weights).for_each(|(r, w)| *r = w.sqrt());
-            tile.update(|i, _, v| v * roots[i]);
+            // A row of weight 0 may hold anything.
+            tile.update(|i, _, v| if roots[i] > 0.0 { v * roots[i] } else { 0.0 });
         }
-        let rooted: Vec<f64> = target.iter().zip(&roots).map(|(y, r)| y * r).collect();
+        let rooted = rooted_target(target, &roots);
         tile.add_transpose_product(&rooted, &mut self.cross);
         tile.add_transpose_product(&roots, &mut self.columns);
         if self.gram.rows() > 0 {
@@ -200,6 +208,11 @@ impl Sums {
         self.squares.iter().chain(&self.cross).all(|v| v.is_finite())
             && self.target_square.is_finite()
     }
+}
+
+fn rooted_target(target: &[f64], roots: &[f64]) -> Vec<f64> {
+    let weigh = |(y, r): (&f64, &f64)| if *r > 0.0 { y * r } else { 0.0 };
+    target.iter().zip(roots).map(weigh).collect()
 }
 
 /// Adds up parts in the order of a dyadic tree over their positions.
@@ -236,10 +249,10 @@ impl Moments {
         gram: bool,
         observer: &dyn Observer,
     ) -> Result<Self> {
-        let mut frame = Frame::sample(columns, chosen, target);
+        let mut frame = Frame::choose(columns, chosen, target, weights, true);
         let mut sums = sums(columns, chosen, target, weights, gram, &frame, observer)?;
         if !sums.is_finite() {
-            frame = Frame::exact(columns, chosen, target);
+            frame = Frame::choose(columns, chosen, target, weights, false);
             sums = self::sums(columns, chosen, target, weights, gram, &frame, observer)?;
         }
         Ok(Self { frame, names: Vec::new(), rows: columns.rows(), sums: sums.finish() })
@@ -266,7 +279,9 @@ impl Moments {
         let n = self.sums.weight;
         let of = |centre: bool, sum: f64, square: f64, look: Look| {
             let d = if centre { sum / n } else { -look.shift / look.scale };
-            let sd = ((square - 2.0 * d * sum + n * d * d) / n).max(0.0).sqrt();
+            let variance = (square - 2.0 * d * sum + n * d * d) / n;
+            // Rounding may leave it below zero; an overflow must be seen.
+            let sd = if variance < 0.0 { 0.0 } else { variance.sqrt() };
             let mean = if centre { look.shift + look.scale * d } else { 0.0 };
             let constant = sd * look.scale <= 4.0 * f64::EPSILON * mean.abs();
             (mean, if constant { 0.0 } else { sd * look.scale })
@@ -461,6 +476,9 @@ impl RowEntries {
             (0..target.len()).map(|i| weights.map_or(1.0, |w| w[i].sqrt())).collect();
         for (r, i) in rows.enumerate() {
             let weight = weights.map_or(1.0, |w| w[r]);
+            if weight == 0.0 {
+                continue;
+            }
             let entries = self.starts[i]..self.starts[i + 1];
             let (columns, values) = (&self.columns[entries.clone()], &self.values[entries]);
             for (a, (&j, &v)) in columns.iter().zip(values).enumerate() {
@@ -478,7 +496,7 @@ impl RowEntries {
                 }
             }
         }
-        let rooted: Vec<f64> = target.iter().zip(&roots).map(|(y, r)| y * r).collect();
+        let rooted = rooted_target(target, &roots);
         part.add_target(&rooted, &roots);
     }
 }
@@ -526,10 +544,12 @@ impl MomentsBuilder {
             Some(w) => data.with_weights(w)?,
             None => data,
         };
-        data.check()?;
+        data.check_values()?;
         let columns = DenseColumns::Borrowed(features);
         let chosen: Vec<usize> = (0..features.columns()).collect();
-        let frame = self.frame.get_or_insert_with(|| Frame::sample(&columns, &chosen, target));
+        let frame = self
+            .frame
+            .get_or_insert_with(|| Frame::choose(&columns, &chosen, target, weights, true));
         let part =
             sums(&columns, &chosen, target, weights, true, frame, &crate::engine::Silent)?.finish();
         if !part.is_finite() {

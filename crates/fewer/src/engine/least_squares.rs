@@ -163,7 +163,7 @@ impl<'a> LeastSquares<'a> {
         if self.only_rows || self.has_gram_for(active) || active.len() > design.rows() {
             return Ok(());
         }
-        self.check_memory(active.len())?;
+        check_memory(active.len(), self.memory_limit)?;
         let zeros = vec![0.0; design.rows()];
         let moments =
             Moments::of(design.raw(), active, &zeros, design.weights(), true, self.observer)?;
@@ -173,20 +173,6 @@ impl<'a> LeastSquares<'a> {
         let mut position = vec![ABSENT; design.raw().columns()];
         active.iter().enumerate().for_each(|(k, &j)| position[j] = k);
         self.gram = Some(Gram { matrix, position });
-        Ok(())
-    }
-
-    fn check_memory(&self, order: usize) -> Result<()> {
-        // The matrix, its copy that is factorised, and one more while it is built.
-        let needed = order.saturating_mul(order).saturating_mul(24);
-        if needed > self.memory_limit {
-            return Err(Error::memory(
-                format!("a system of {order} equations"),
-                needed as f64,
-                self.memory_limit as f64,
-                "raise memory_limit, or give fewer columns",
-            ));
-        }
         Ok(())
     }
 
@@ -256,14 +242,30 @@ impl<'a> LeastSquares<'a> {
             beta.iter_mut().zip(u).for_each(|(b, u)| *b *= u);
             return Ok(Some(Ridge { beta, factor }));
         }
-        let design = self.design.expect("moments always come with XᵀX of every column");
+        let outer = self.outer(active, u)?;
+        self.ridge_by_rows(outer, active, u, c, right)
+    }
+
+    fn outer(&self, active: &[usize], u: &[f64]) -> Result<Matrix> {
+        let design = self.rows_needed()?;
+        check_memory(design.rows(), self.memory_limit)?;
+        Ok(design.outer(active, u, self.observer)?)
+    }
+
+    fn ridge_by_rows(
+        &self,
+        mut outer: Matrix,
+        active: &[usize],
+        u: &[f64],
+        c: f64,
+        right: Right<'_>,
+    ) -> Result<Option<Ridge>> {
+        let design = self.rows_needed()?;
         let n = design.rows();
-        self.check_memory(n)?;
-        let mut matrix = design.outer(active, u, self.observer)?;
         for i in 0..n {
-            matrix[(i, i)] += c;
+            outer[(i, i)] += c;
         }
-        let Ok(factor) = Cholesky::new(matrix, self.observer)? else { return Ok(None) };
+        let Ok(factor) = Cholesky::new(outer, self.observer)? else { return Ok(None) };
         let root = |i: usize| design.weights().map_or(1.0, |w: &[f64]| w[i].sqrt());
         let mut dual: Vec<f64> = (0..n).map(|i| root(i) * right.target[i]).collect();
         factor.solve(&mut dual);
@@ -290,13 +292,19 @@ impl<'a> LeastSquares<'a> {
         right: Right<'_>,
     ) -> Result<Option<RidgeOfHighestEvidence>> {
         let ones = vec![1.0; active.len()];
+        self.prepare(active)?;
+        let outer = if self.has_gram_for(active) { None } else { Some(self.outer(active, &ones)?) };
         let mut best: Option<RidgeOfHighestEvidence> = None;
         // Mean of the diagonal of XXᵀ.
         let diagonal = active.iter().map(|&j| squares[j]).sum::<f64>() / rows;
         let empty = -0.5 * rows * (square / rows).ln();
         for exponent in -12..=4 {
             let r = diagonal * 10f64.powf(f64::from(exponent) / 2.0);
-            let Some(ridge) = self.ridge(active, &ones, r, right)? else { continue };
+            let ridge = match &outer {
+                Some(outer) => self.ridge_by_rows(outer.clone(), active, &ones, r, right)?,
+                None => self.ridge(active, &ones, r, right)?,
+            };
+            let Some(ridge) = ridge else { continue };
             // yᵀ(XXᵀ + rI)⁻¹y = (yᵀy − yᵀXβ) / r
             let quadratic =
                 ((square - dot(right.products, &ridge.beta)) / r).max(f64::MIN_POSITIVE);
@@ -311,6 +319,21 @@ impl<'a> LeastSquares<'a> {
         }
         Ok(best)
     }
+}
+
+/// Whether a system of so many equations fits the limit.
+pub(crate) fn check_memory(order: usize, limit: usize) -> Result<()> {
+    // The matrix, its copy that is factorised, and partial sums while it is built.
+    let needed = order.saturating_mul(order).saturating_mul(8 * 8);
+    if needed <= limit {
+        return Ok(());
+    }
+    Err(Error::memory(
+        format!("a system of {order} equations"),
+        needed as f64,
+        limit as f64,
+        "raise memory_limit, give fewer columns, or limit the centres of a kernel with candidates",
+    ))
 }
 
 /// The ridge regression of highest evidence.

@@ -5,7 +5,7 @@ mod observer;
 pub(crate) mod reweighted;
 mod termination;
 
-pub(crate) use least_squares::{LeastSquares, RidgeOfHighestEvidence, Right};
+pub(crate) use least_squares::{LeastSquares, RidgeOfHighestEvidence, Right, check_memory};
 
 pub use observer::{Interrupted, Observer, Progress, Silent};
 pub use reweighted::Step;

@@ -86,6 +86,8 @@ pub(crate) struct Reweighted<'a, 'd> {
     pub squares: &'a [f64],
     pub active: Vec<usize>,
     pub beta: Vec<f64>,
+    /// A column that does not count as a term: the papers' bias.
+    pub uncounted: Option<usize>,
     /// (p,) Columns that may come back from zero.
     pub allowed: Vec<bool>,
 }
@@ -103,7 +105,7 @@ impl Reweighted<'_, '_> {
         };
         self.hold_noise(options);
         self.update()?;
-        let mut residual = f64::INFINITY;
+        let mut residual = self.residual();
         let mut relaxation = 1.0;
         let mut gap = None;
         let mut iteration = 0;
@@ -139,11 +141,15 @@ impl Reweighted<'_, '_> {
             });
 
             if let Stop::Change(limit) = options.stop {
-                if change(&before, &self.active, &self.beta) < limit {
-                    termination = Termination::Converged;
-                    break;
+                if change(&before, &self.active, &self.beta) >= limit {
+                    continue;
                 }
-                continue;
+                if self.drop_weakest(options.max_terms) {
+                    self.update()?;
+                    continue;
+                }
+                termination = Termination::Converged;
+                break;
             }
             if options.accelerate
                 && residual > tol
@@ -178,11 +184,14 @@ impl Reweighted<'_, '_> {
             termination = Termination::Converged;
             break;
         }
-        // A fit cut short keeps its promise about max_terms all the same.
-        while self.drop_weakest(options.max_terms) {
-            self.update()?;
-        }
         if termination != Termination::Converged {
+            // A fit cut short keeps its promise about max_terms all the same.
+            while self.drop_weakest(options.max_terms) {
+                self.update()?;
+                self.step()?;
+            }
+            self.update()?;
+            residual = self.residual();
             gap = self.gap();
         }
         Ok(Outcome {
@@ -209,9 +218,8 @@ impl Reweighted<'_, '_> {
 
     /// The prior's slope at each weight.
     fn pull(&self, k: usize) -> f64 {
-        let f = self.scale[self.active[k]];
-        let b = f * self.beta[k];
-        if b == 0.0 { 0.0 } else { f * self.prior.weight(b) * b }
+        let (f, b) = (self.scale[self.active[k]], self.beta[k]);
+        if b == 0.0 { 0.0 } else { self.prior.scaled_weight(f, b) * b }
     }
 
     fn objective(&self) -> f64 {
@@ -219,7 +227,7 @@ impl Reweighted<'_, '_> {
             .active
             .iter()
             .zip(&self.beta)
-            .map(|(&j, &b)| self.prior.penalty(self.scale[j] * b))
+            .map(|(&j, &b)| self.prior.scaled_penalty(self.scale[j], b))
             .sum();
         self.likelihood.value() + penalty
     }
@@ -235,10 +243,9 @@ impl Reweighted<'_, '_> {
             .iter()
             .zip(&self.beta)
             .map(|(&j, &b)| {
-                let f = self.scale[j];
                 // Far below what the data say of the weight: λ = 0 is then least squares.
                 let least = 1e-14 * precision * self.squares[j];
-                (f * f * self.prior.weight(f * b)).max(least).sqrt().recip()
+                self.prior.scaled_weight(self.scale[j], b).max(least).sqrt().recip()
             })
             .collect();
         let right =
@@ -285,8 +292,11 @@ impl Reweighted<'_, '_> {
             let least = |j: usize| JEFFREYS_ZERO / (precision * self.squares[j]).sqrt();
             self.active.iter().zip(&self.beta).map(|(&j, b)| b.abs() > least(j)).collect()
         } else {
-            let largest = self.beta.iter().fold(0.0, |a: f64, b| a.max(b.abs()));
-            let residual = self.likelihood.residual_products();
+            let (residual, products) =
+                (self.likelihood.residual_products(), self.likelihood.target_products());
+            // The size of weights that would explain the target alone.
+            let alone = |k: usize| products[k].abs() / self.squares[self.active[k]];
+            let largest = (0..self.beta.len()).map(alone).fold(0.0, f64::max);
             (0..self.beta.len())
                 .map(|k| {
                     // Where coordinate descent would put this weight: exactly zero?
@@ -310,20 +320,23 @@ impl Reweighted<'_, '_> {
     }
 
     /// max_j |data's pull − prior's pull|, relative to the larger of the prior's pull and the
-    /// data's pull on the weight alone.
+    /// data's pull on the weight when it alone is zero.
     fn residual(&self) -> f64 {
         let precision = self.likelihood.precision();
-        let (residual, products) =
-            (self.likelihood.residual_products(), self.likelihood.target_products());
-        let largest = products.iter().fold(0.0, |a: f64, b| a.max(b.abs()));
-        (0..self.active.len())
-            .map(|k| {
-                let pull = self.pull(k);
-                let alone =
-                    if self.prior.pull_at_zero().is_some() { products[k].abs() } else { largest };
-                (precision * residual[k] - pull).abs() / pull.abs().max(precision * alone)
-            })
-            .fold(0.0, f64::max)
+        let residual = self.likelihood.residual_products();
+        let own = |k: usize| residual[k] + self.squares[self.active[k]] * self.beta[k];
+        let largest = (0..self.active.len()).fold(0.0, |a: f64, k| a.max(own(k).abs()));
+        let mut worst: f64 = 0.0;
+        for k in 0..self.active.len() {
+            let pull = self.pull(k);
+            let alone = if self.prior.pull_at_zero().is_some() { own(k).abs() } else { largest };
+            let part = (precision * residual[k] - pull).abs() / pull.abs().max(precision * alone);
+            if part.is_nan() {
+                return f64::INFINITY;
+            }
+            worst = worst.max(part);
+        }
+        worst
     }
 
     /// Finishes by Newton's method on the support, which EM approaches but slowly.
@@ -346,8 +359,7 @@ impl Reweighted<'_, '_> {
             let mut direction: Vec<f64> =
                 (0..self.active.len()).map(|k| precision * residual[k] - self.pull(k)).collect();
             for (k, &j) in self.active.iter().enumerate() {
-                let f = self.scale[j];
-                hessian[(k, k)] += f * f * self.prior.curvature(f * self.beta[k]);
+                hessian[(k, k)] += self.prior.scaled_curvature(self.scale[j], self.beta[k]);
             }
             let Ok(factor) = Cholesky::new(hessian, self.data.observer())? else { break };
             factor.solve(&mut direction);
@@ -405,13 +417,12 @@ impl Reweighted<'_, '_> {
 
     /// Removes half of the terms that are too many, the weakest; true if there were any.
     fn drop_weakest(&mut self, max_terms: Option<usize>) -> bool {
-        let Some(excess) = max_terms.and_then(|m| self.active.len().checked_sub(m)) else {
-            return false;
-        };
+        let mut order: Vec<usize> =
+            (0..self.active.len()).filter(|&k| Some(self.active[k]) != self.uncounted).collect();
+        let excess = max_terms.map_or(0, |m| order.len().saturating_sub(m));
         if excess == 0 {
             return false;
         }
-        let mut order: Vec<usize> = (0..self.active.len()).collect();
         let effect = |k: usize| self.beta[k].abs() * self.squares[self.active[k]].sqrt();
         order.sort_by(|&a, &b| effect(a).total_cmp(&effect(b)));
         let mut keep = vec![true; self.active.len()];
@@ -422,7 +433,7 @@ impl Reweighted<'_, '_> {
         self.retain(&keep)
     }
 
-    /// The duality gap relative to the objective of the empty model, where both are convex.
+    /// The duality gap relative to ‖y‖²/2σ², where both are convex.
     ///
     /// With r = y − Xβ the dual point is κr/σ², κ ≤ 1 chosen so that it is feasible.
     fn gap(&self) -> Option<f64> {
@@ -446,7 +457,7 @@ impl Reweighted<'_, '_> {
             .active
             .iter()
             .zip(&self.beta)
-            .map(|(&j, &b)| self.prior.penalty(self.scale[j] * b))
+            .map(|(&j, &b)| self.prior.scaled_penalty(self.scale[j], b))
             .sum();
         let conjugate: f64 = allowed
             .iter()
@@ -460,7 +471,8 @@ impl Reweighted<'_, '_> {
         let dual =
             0.5 * precision * (2.0 * kappa * target_residual - kappa * kappa * residual_square)
                 - conjugate;
-        Some((primal - dual) / (0.5 * precision * square).max(f64::MIN_POSITIVE))
+        let gap = (primal - dual) / (0.5 * precision * square).max(f64::MIN_POSITIVE);
+        Some(if gap.is_nan() { f64::INFINITY } else { gap.max(0.0) })
     }
 }
 

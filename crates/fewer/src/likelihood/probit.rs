@@ -52,6 +52,9 @@ impl<'a> Probit<'a> {
         let slope = |b: f64| {
             let (mut first, mut second) = (0.0, 0.0);
             for (i, (&f, &s)) in fitted.iter().zip(self.signs).enumerate() {
+                if self.w(i) == 0.0 {
+                    continue;
+                }
                 let t = s * (f + b);
                 let ratio = inverse_mills(t);
                 // Where it cancels, the term is far too small to matter for a step.
@@ -61,7 +64,8 @@ impl<'a> Probit<'a> {
             }
             (first, second)
         };
-        let reach = 10.0 + fitted.iter().fold(0.0, |a: f64, f| a.max(f.abs()));
+        let counted = fitted.iter().enumerate().filter(|(i, _)| self.w(*i) > 0.0);
+        let reach = 10.0 + counted.fold(0.0, |a: f64, (_, f)| a.max(f.abs()));
         let (mut low, mut high) = (-reach, reach);
         let mut b = self.intercept.clamp(low, high);
         for _ in 0..100 {
@@ -101,6 +105,10 @@ impl QuadraticBound for Probit<'_> {
         self.value = 0.0;
         for i in 0..fitted.len() {
             let (s, eta) = (self.signs[i], fitted[i] + self.intercept);
+            if self.w(i) == 0.0 {
+                (self.eta[i], self.target[i]) = (0.0, 0.0);
+                continue;
+            }
             // MATH: E[z | y] = s·μ(sη), μ(t) = t + φ(t)/Φ(t)
             let (ratio, excess, log) = tail_terms(s * eta);
             self.eta[i] = eta;
@@ -156,6 +164,9 @@ impl QuadraticBound for Probit<'_> {
         }
         let curvature: Vec<f64> = (0..self.signs.len())
             .map(|i| {
+                if self.w(i) == 0.0 {
+                    return 0.0;
+                }
                 let (ratio, excess, _) = tail_terms(self.signs[i] * self.eta[i]);
                 self.w(i) * ratio * excess
             })

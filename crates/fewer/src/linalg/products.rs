@@ -3,6 +3,7 @@
 use super::{Layout, Matrix, Tile, clear_vector_registers};
 use faer::linalg::matmul::triangular::{BlockStructure, matmul};
 use faer::{Accum, MatMut, MatRef, Par};
+use rayon::prelude::*;
 
 /// a·b, summed in eight lanes in an order fixed by the length.
 pub fn dot(a: &[f64], b: &[f64]) -> f64 {
@@ -57,10 +58,25 @@ pub fn add_gram(out: &mut Matrix, tile: &Tile) {
     add_lower(out, t.transpose(), t);
 }
 
-/// Adds tile·tileᵀ to the lower triangle of `out`.
+/// Adds tile·tileᵀ to the lower triangle of `out`; threads share panels of its columns.
 pub fn add_outer(out: &mut Matrix, tile: &Tile) {
+    const PANEL: usize = 256;
+    let n = out.rows();
     let t = tile_ref(tile);
-    add_lower(out, t, t.transpose());
+    out.as_mut_slice().par_chunks_mut((n * PANEL).max(1)).enumerate().for_each(|(c, panel)| {
+        let (start, width) = (c * PANEL, panel.len() / n);
+        let panel = MatMut::from_column_major_slice_mut(panel, n, width);
+        let (_, below) = panel.split_at_row_mut(start);
+        faer::linalg::matmul::matmul(
+            below,
+            Accum::Add,
+            t.subrows(start, n - start),
+            t.subrows(start, width).transpose(),
+            1.0,
+            Par::Seq,
+        );
+        clear_vector_registers();
+    });
 }
 
 /// Products of all rows of `a` with all rows of `b`, each of length `d`, row after row.

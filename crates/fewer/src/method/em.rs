@@ -8,7 +8,7 @@ use crate::basis::{
 use crate::data::{Dataset, Moments, Units};
 use crate::design::Design;
 use crate::engine::reweighted::{Options, Outcome, Reweighted, Stop};
-use crate::engine::{LeastSquares, Observer, Right, Step, Termination};
+use crate::engine::{LeastSquares, Observer, Right, Silent, Step, Termination, check_memory};
 use crate::error::{Error, Result};
 use crate::likelihood::QuadraticBound;
 use crate::linalg::Matrix;
@@ -96,6 +96,13 @@ pub enum BasisKind {
     Functions,
 }
 
+impl BasisKind {
+    fn has_centres(self) -> bool {
+        use BasisKind::{Functions, Linear, Polynomial, Precomputed};
+        !matches!(self, Linear | Polynomial | Precomputed | Functions)
+    }
+}
+
 /// Weights of classes, on top of the rows' own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "\"balanced\" or a list of numbers is expected")]
@@ -164,12 +171,21 @@ pub(crate) struct Shared<'s> {
     pub fixed: &'s FixedBasis,
     pub features: &'s [String],
     pub target: &'s str,
+    /// Whether the columns are kernels.
+    pub kernel: bool,
+    pub deadline: Option<Instant>,
     pub observer: &'s dyn Observer,
 }
 
 impl Shared<'_> {
     pub fn name(&self, j: usize) -> String {
         column_name(self.fixed, j, self.features)
+    }
+
+    /// The column of ones of a penalised intercept.
+    pub fn bias(&self) -> Option<usize> {
+        let last = self.scale.len() - 1;
+        (last == self.fixed.len()).then_some(last)
     }
 
     /// The column with the largest product with the target.
@@ -229,6 +245,22 @@ impl Em {
             return Err(Error::setting("coef0", self.coef0, "a finite number is expected"));
         }
         check_count("degree", Some(self.degree as usize))?;
+        if self.degree > 1000 {
+            return Err(Error::setting("degree", self.degree, "at most 1000 is expected"));
+        }
+        if let Some(count) = self.candidates
+            && (self.centres.is_some() || !self.basis.has_centres())
+        {
+            return Err(Error::setting(
+                "candidates",
+                count,
+                "it chooses centres of a kernel among the training rows: give a kernel for a \
+                 basis and no centres",
+            ));
+        }
+        if self.centres.is_some() && !self.basis.has_centres() {
+            return Err(Error::setting("centres", "given", "only a kernel has centres"));
+        }
         check_count("candidates", self.candidates)?;
         check_count("max_terms", self.max_terms)?;
         check_count("max_iter", Some(self.max_iter))?;
@@ -303,6 +335,7 @@ impl Em {
         observer: &dyn Observer,
         work: impl FnOnce(Shared<'_>) -> Result<T> + Send,
     ) -> Result<T> {
+        let deadline = self.deadline();
         on_threads(self.n_jobs, || {
             let basis = self.basis()?;
             let fixed = basis.resolve(data)?;
@@ -311,7 +344,8 @@ impl Em {
             if self.fit_intercept == Intercept::Penalised {
                 columns = Box::new(WithOnes(columns));
             }
-            self.check_memory(columns.columns().min(columns.rows()))?;
+            let limit = self.memory_limit as usize;
+            check_memory(columns.columns().min(columns.rows()), limit)?;
             let all: Vec<usize> = (0..columns.columns()).collect();
             let gram = columns.columns() <= columns.rows() && !self.route.rows;
             let moments = Moments::of(&*columns, &all, target, weights, gram, observer)?;
@@ -321,9 +355,18 @@ impl Em {
                 Training::new(moments, self.fit_intercept, self.standardize, rescale, &name)?;
             let scale = training.units.positive_deviations();
             let design = Design::new(&*columns, weights, training.units.mean.clone(), scale);
-            training.drop_duplicates(Some(&design), &name);
-            let (rows, names, target) = (data.rows(), data.names(), data.target_name());
-            work(self.share(training, Some(&design), rows, &fixed, names, target, observer))
+            // Ridge regression shares a weight among copies; the other priors would not care.
+            if self.prior != PriorKind::Gaussian {
+                training.drop_duplicates(Some(&design), &name);
+            }
+            let shared = self.share(training, Some(&design), data.rows(), &fixed, data.names());
+            work(Shared {
+                target: data.target_name(),
+                kernel: basis.is_kernel(),
+                deadline,
+                observer,
+                ..shared
+            })
         })
     }
 
@@ -342,6 +385,7 @@ impl Em {
                     .into(),
             });
         }
+        let deadline = self.deadline();
         on_threads(self.n_jobs, || {
             let features = moments.names().to_vec();
             let rows = moments.rows();
@@ -349,8 +393,11 @@ impl Em {
             let name = |j: usize| features[j].clone();
             let mut training =
                 Training::new(moments, self.fit_intercept, self.standardize, true, &name)?;
-            training.drop_duplicates(None, &name);
-            work(self.share(training, None, rows, &fixed, &features, "y", observer))
+            if self.prior != PriorKind::Gaussian {
+                training.drop_duplicates(None, &name);
+            }
+            let shared = self.share(training, None, rows, &fixed, &features);
+            work(Shared { deadline, observer, ..shared })
         })
     }
 
@@ -361,8 +408,6 @@ impl Em {
         rows: usize,
         fixed: &'s FixedBasis,
         features: &'s [String],
-        target: &'s str,
-        observer: &'s dyn Observer,
     ) -> Shared<'s> {
         let Training { units, moments, usable, dropped } = training;
         let target_unit = units.target_unit();
@@ -386,24 +431,12 @@ impl Em {
             rows,
             fixed,
             features,
-            target,
-            observer,
+            target: "y",
+            kernel: false,
+            deadline: None,
+            observer: &Silent,
             units,
         }
-    }
-
-    fn check_memory(&self, order: usize) -> Result<()> {
-        let needed = 24.0 * (order as f64).powi(2);
-        if needed > self.memory_limit {
-            return Err(Error::memory(
-                format!("a system of {order} equations"),
-                needed,
-                self.memory_limit,
-                "raise memory_limit, give fewer columns, or limit the centres of a kernel with \
-                 candidates",
-            ));
-        }
-        Ok(())
     }
 
     pub fn least_squares<'s>(&self, shared: &Shared<'s>) -> LeastSquares<'s> {
@@ -482,14 +515,20 @@ impl Em {
         Ok(start(right.products.iter().map(|b| b / step).collect()))
     }
 
-    pub fn options(&self, hold_noise_above: Option<usize>) -> Options {
+    fn deadline(&self) -> Option<Instant> {
+        // A limit beyond the range of the clock is none.
+        let limit = Duration::try_from_secs_f64(self.max_time?).ok()?;
+        Instant::now().checked_add(limit)
+    }
+
+    pub fn options(&self, shared: &Shared<'_>, hold_noise_above: Option<usize>) -> Options {
         Options {
             stop: match self.variant {
                 Variant::Exact => Stop::Residual(self.tol),
                 Variant::Paper => Stop::Change(PAPER_CHANGE),
             },
             max_iter: self.max_iter,
-            deadline: self.max_time.map(|s| Instant::now() + Duration::from_secs_f64(s)),
+            deadline: shared.deadline,
             max_terms: self.max_terms,
             hold_noise_above,
             accelerate: !self.route.em_only,
@@ -515,9 +554,10 @@ impl Em {
             squares: &shared.squares,
             active: start.active,
             beta: start.beta,
+            uncounted: shared.bias(),
             allowed,
         }
-        .run(&self.options(start.hold_noise_above))
+        .run(&self.options(shared, start.hold_noise_above))
     }
 
     /// Says how a fit ended that ended early.
@@ -579,7 +619,9 @@ impl Em {
         kept.retain(|&j| j < basis_size);
         let log_unit = shared.weight * target_unit.ln();
         let total = |of: &dyn Fn(&Output) -> f64| outputs.iter().map(of).sum::<f64>();
-        let worst = |of: &dyn Fn(&Output) -> f64| outputs.iter().map(of).fold(0.0, f64::max);
+        let worst = |of: &dyn Fn(&Output) -> f64| {
+            outputs.iter().map(of).fold(0.0, |a: f64, v| if v > a || v.is_nan() { v } else { a })
+        };
         let certificate = if outputs.iter().all(|o| o.outcome.gap.is_some()) {
             Certificate {
                 kind: CertificateKind::DualityGap,

@@ -6,10 +6,11 @@ use super::em::{
 use super::settings::{Intercept, PriorKind, Variant};
 use crate::basis::{BlockFunction, Gamma, Landmarks};
 use crate::data::{Dataset, Label, Target};
-use crate::engine::{Observer, Right};
+use crate::engine::{Observer, Right, check_memory};
 use crate::error::{Error, Result};
 use crate::likelihood::{Probit, QuadraticBound};
 use crate::model::{Link, Model};
+use crate::prior::ScaleMixture;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -22,8 +23,9 @@ use serde::{Deserialize, Serialize};
 /// |---|---|---|
 /// | `class_weight` | – | `"balanced"`, or a weight for each class |
 ///
-/// More than two classes are fitted one against the rest, on shared columns; the model holds the
-/// union of their terms, probabilities are Φ(η) scaled to sum to 1, and the class of the largest
+/// More than two classes are fitted one against the rest, on shared columns and with the same λ;
+/// `max_terms` is a limit for each of them, the model holds the union of their terms,
+/// probabilities are Φ(η) scaled to sum to 1, and the class of the largest
 /// η is predicted.
 ///
 /// EM starts from least squares on ±1 (0/1 with `variant` `paper`) with a tiny ridge. The
@@ -81,16 +83,34 @@ impl ProbitClassifier {
         self.0.with_rows(data, &zeros, weights, observer, |shared| {
             let positives: Vec<usize> =
                 if classes.len() == 2 { vec![1] } else { (0..classes.len()).collect() };
-            let fitted: Vec<(Output, Option<f64>, Vec<String>)> = positives
-                .par_iter()
-                .map(|&class| {
-                    self.one_against_rest(&shared, codes, class, weights, &classes[class])
-                })
+            let outputs: Vec<Vec<f64>> = positives
+                .iter()
+                .map(|&class| codes.iter().map(|&c| if c == class { 1.0 } else { -1.0 }).collect())
+                .collect();
+            // One λ for all classes: that of the class with the strongest column.
+            let pulls: Vec<Vec<f64>> = outputs
+                .iter()
+                .map(|signs| self.pull_at_zero(&shared, signs, weights))
                 .collect::<Result<_>>()?;
-            let lam = fitted.iter().filter_map(|f| f.1).reduce(f64::max);
-            let notes = fitted.iter().flat_map(|f| f.2.clone()).collect();
-            let outputs: Vec<Output> = fitted.into_iter().map(|f| f.0).collect();
-            let model = self.0.model("ProbitClassifier", &shared, &outputs, lam, notes)?;
+            let strongest: Vec<f64> = (0..shared.scale.len())
+                .map(|j| pulls.iter().fold(0.0, |a: f64, p| a.max(p[j].abs())))
+                .collect();
+            let (lam, prior) = self.0.resolve_prior(&shared, &strongest, 1.0);
+            let one = |k: usize| {
+                let label = &classes[positives[k]];
+                self.one_against_rest(&shared, &outputs[k], weights, &*prior, &pulls[k], label)
+            };
+            // Each class has equations of its own: at once only where they fit.
+            let order = shared.usable.len().min(data.rows());
+            let at_once = check_memory(order, self.0.memory_limit as usize / positives.len());
+            let fitted: Vec<(Output, Vec<String>)> = if at_once.is_ok() {
+                (0..positives.len()).into_par_iter().map(one).collect::<Result<_>>()?
+            } else {
+                (0..positives.len()).map(one).collect::<Result<_>>()?
+            };
+            let notes = fitted.iter().flat_map(|f| f.1.clone()).collect();
+            let fitted: Vec<Output> = fitted.into_iter().map(|f| f.0).collect();
+            let model = self.0.model("ProbitClassifier", &shared, &fitted, lam, notes)?;
             Ok(Model {
                 encoder: data.encoder().cloned(),
                 named: data.is_named(),
@@ -137,44 +157,56 @@ impl ProbitClassifier {
         Ok(Some(codes.iter().enumerate().map(|(i, &c)| own(i) * factors[c]).collect()))
     }
 
+    /// The data's pull on every weight where all are zero.
+    fn pull_at_zero(
+        &self,
+        shared: &Shared<'_>,
+        signs: &[f64],
+        weights: Option<&[f64]>,
+    ) -> Result<Vec<f64>> {
+        let free = self.0.fit_intercept == Intercept::Free;
+        let mut likelihood = Probit::new(signs, weights, free);
+        let mut data = self.0.least_squares(shared);
+        likelihood.update(&mut data, &[], &[])?;
+        let products = likelihood.residual_products_of(&data, &shared.usable, &[], &[]);
+        let mut pull = vec![0.0; shared.scale.len()];
+        shared.usable.iter().zip(&products).for_each(|(&j, &p)| pull[j] = p);
+        Ok(pull)
+    }
+
     fn one_against_rest(
         &self,
         shared: &Shared<'_>,
-        codes: &[usize],
-        class: usize,
+        signs: &[f64],
         weights: Option<&[f64]>,
+        prior: &dyn ScaleMixture,
+        pull: &[f64],
         label: &Label,
-    ) -> Result<(Output, Option<f64>, Vec<String>)> {
-        let signs: Vec<f64> = codes.iter().map(|&c| if c == class { 1.0 } else { -1.0 }).collect();
+    ) -> Result<(Output, Vec<String>)> {
         let free = self.0.fit_intercept == Intercept::Free;
-        let mut likelihood = Probit::new(&signs, weights, free);
+        let mut likelihood = Probit::new(signs, weights, free);
         let mut data = self.0.least_squares(shared);
         let mut notes = Vec::new();
-        likelihood.update(&mut data, &[], &[])?;
         if shared.usable.is_empty() {
+            likelihood.update(&mut data, &[], &[])?;
             notes.push("no column varies: the model is a constant".to_string());
             let outcome = empty_outcome(likelihood.value());
-            return Ok((Output { outcome, intercept: likelihood.intercept() }, None, notes));
+            return Ok((Output { outcome, intercept: likelihood.intercept() }, notes));
         }
-        let mut pull = vec![0.0; shared.scale.len()];
-        let products = likelihood.residual_products_of(&data, &shared.usable, &[], &[]);
-        shared.usable.iter().zip(&products).for_each(|(&j, &p)| pull[j] = p);
-        let (lam, prior) = self.0.resolve_prior(shared, &pull, 1.0);
-
         // Figueiredo & Jain 2001 start from labels 0/1; ±1 does better.
         let labels: Vec<f64> = match self.0.variant {
-            Variant::Exact => signs.clone(),
+            Variant::Exact => signs.to_vec(),
             Variant::Paper => signs.iter().map(|s| 0.5 * (s + 1.0)).collect(),
         };
         let design = data.rows_needed()?;
         let products = design.apply_transpose(&shared.usable, &labels);
         let right = Right { products: &products, target: &labels };
         let start = self.0.least_squares_start(&mut data, shared, &shared.usable, right)?;
-        let outcome = self.0.run(shared, &mut data, &mut likelihood, &*prior, start)?;
+        let outcome = self.0.run(shared, &mut data, &mut likelihood, prior, start)?;
         self.0.note_limits(&outcome, &mut notes);
         if outcome.active.is_empty()
             && notes.is_empty()
-            && let Some(j) = shared.strongest(&pull)
+            && let Some(j) = shared.strongest(pull)
         {
             notes.push(format!(
                 "no term is kept for class '{label}': not even the strongest column, '{}', tells \
@@ -182,7 +214,7 @@ impl ProbitClassifier {
                 shared.name(j)
             ));
         }
-        Ok((Output { outcome, intercept: likelihood.intercept() }, lam, notes))
+        Ok((Output { outcome, intercept: likelihood.intercept() }, notes))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::em::{BasisKind, Em, Output, Shared, Start, em_builder, empty_outcome};
 use super::settings::{Intercept, PriorKind, Variant};
-use crate::basis::{BlockFunction, FixedBasis, Gamma, Landmarks};
+use crate::basis::{BlockFunction, Gamma, Landmarks};
 use crate::data::{Dataset, Moments, Target};
 use crate::engine::reweighted::{Options, Reweighted, Stop};
 use crate::engine::{LeastSquares, Observer, RidgeOfHighestEvidence, Right, Silent};
@@ -39,9 +39,9 @@ use serde::{Deserialize, Serialize};
 /// | `random_state` | 0 | seed of the choice of landmarks |
 /// | `n_jobs` | all | threads; the answer does not depend on it |
 ///
-/// λ_max is the smallest λ of the Laplace prior for which no term is kept; for the Gaussian
-/// prior it is n/σ², at which a lone weight is halved. σ is then the given noise, or the
-/// deviation of y.
+/// λ_max is the smallest λ of the Laplace prior at which the empty model is stationary (with known
+/// noise: optimal); for the Gaussian prior it is n/σ², at which a lone weight is halved. σ is then
+/// the given noise, or the deviation of y.
 ///
 /// EM starts from least squares with a tiny ridge, which with more columns than half the rows
 /// would follow the noise. There it starts from the ridge regression of highest evidence, and the
@@ -122,7 +122,20 @@ impl SparseRegressor {
     fn solve(&self, shared: &Shared<'_>, target: &[f64]) -> Result<Model> {
         let target_unit = shared.units.target_unit();
         let noise = match self.0.noise {
-            Some(noise) => Noise::Known((noise / target_unit).powi(2)),
+            Some(noise) => {
+                let variance = (noise / target_unit).powi(2);
+                if variance < 1e-28 || !variance.is_finite() {
+                    return Err(Error::setting(
+                        "noise",
+                        noise,
+                        format!(
+                            "between 1e-14 and 1e150 times the deviation of the target, \
+                             {target_unit:.3e}, is expected"
+                        ),
+                    ));
+                }
+                Noise::Known(variance)
+            }
             None => Noise::Estimated,
         };
         let constant = shared.units.target_deviation == 0.0;
@@ -194,10 +207,7 @@ impl SparseRegressor {
     ) -> Result<Start> {
         let (usable, weight) = (&shared.usable, shared.weight);
         // Kernels on all rows can follow anything, however often the rows are repeated.
-        let half = match shared.fixed {
-            FixedBasis::Kernel(_) => 0.5 * weight.min(usable.len() as f64),
-            _ => 0.5 * weight,
-        };
+        let half = if shared.kernel { 0.5 * weight.min(usable.len() as f64) } else { 0.5 * weight };
         let evidence = self.0.variant == Variant::Exact && !self.0.route.least_squares_start;
         if evidence && usable.len() as f64 > half {
             likelihood.update(data, usable, &vec![0.0; usable.len()])?;
@@ -259,7 +269,7 @@ impl SparseRegressor {
         let mut variance = 1.0f64;
         let threshold = (2.0 * weight * (usable.len() as f64).ln()).sqrt();
         let options =
-            Options { stop: Stop::Residual(1e-4), max_terms: None, ..self.0.options(None) };
+            Options { stop: Stop::Residual(1e-4), max_terms: None, ..self.0.options(shared, None) };
         for _ in 0..10 {
             let mut known = likelihood.with_noise(Noise::Known(variance));
             let prior = prior::Laplace { lam: threshold / variance.sqrt() };
@@ -271,6 +281,7 @@ impl SparseRegressor {
                 squares: &shared.squares,
                 active,
                 beta,
+                uncounted: None,
                 allowed: allowed.clone(),
             }
             .run(&options)?;

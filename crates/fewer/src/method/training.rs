@@ -6,6 +6,8 @@ use crate::error::{Error, Result};
 use crate::linalg::{Matrix, Tile};
 use crate::method::Intercept;
 use crate::model::DroppedColumn;
+use crate::random::uniform;
+use std::collections::HashSet;
 use std::ops::Range;
 
 /// Columns with a column of ones after the last: the papers' bias.
@@ -140,17 +142,13 @@ fn duplicates_by_gram(gram: &Matrix, usable: &[usize]) -> Vec<(usize, usize)> {
 
 /// Equal columns have equal products with any vector: one pass finds the candidates.
 fn duplicates_by_projection(design: &Design<'_>, usable: &[usize]) -> Vec<(usize, usize)> {
-    let mut state = 0x9e37_79b9_7f4a_7c15u64;
-    let vector: Vec<f64> = (0..design.rows())
-        .map(|_| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (state >> 11) as f64 / (1u64 << 53) as f64 - 0.5
-        })
-        .collect();
+    let mut next = uniform(0);
+    let vector: Vec<f64> = (0..design.rows()).map(|_| next() - 0.5).collect();
     let products = design.apply_transpose(usable, &vector);
     let mut order: Vec<usize> = (0..usable.len()).collect();
     order.sort_by(|&a, &b| products[a].abs().total_cmp(&products[b].abs()).then(a.cmp(&b)));
     let mut pairs: Vec<(usize, usize)> = Vec::new();
+    let mut copies = HashSet::new();
     let mut start = 0;
     while start < order.len() {
         let size = products[order[start]].abs();
@@ -159,11 +157,11 @@ fn duplicates_by_projection(design: &Design<'_>, usable: &[usize]) -> Vec<(usize
         let mut group: Vec<usize> = order[start..end].iter().map(|&k| usable[k]).collect();
         group.sort_unstable();
         for k in 1..group.len() {
-            let original = group[..k]
-                .iter()
-                .find(|&&i| pairs.iter().all(|p| p.0 != i) && design.are_same(i, group[k]));
+            let original =
+                group[..k].iter().find(|&&i| !copies.contains(&i) && design.are_same(i, group[k]));
             if let Some(&i) = original {
                 pairs.push((group[k], i));
+                copies.insert(group[k]);
             }
         }
         start = end;

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum CertificateKind {
-    /// No better model has an objective lower by more than this part of the empty model's.
+    /// No model has an objective lower by more than this part of ‖y‖²/2σ² (y about its mean where
+    /// the intercept is free), the empty model's.
     DualityGap,
     /// Largest relative violation of the conditions of a stationary point on the support; no
     /// claim of global optimality is made.
@@ -20,9 +21,9 @@ pub enum CertificateKind {
 pub struct Certificate {
     /// What is measured.
     pub kind: CertificateKind,
-    /// The smaller the better; at most `tol` for a converged fit.
+    /// The smaller the better; at most `tol` for a converged fit that is not the `paper` variant.
     pub value: f64,
-    /// What it covers: `all` columns, or the `support`.
+    /// What it covers: `all` columns, the `kept terms` (with `max_terms`), or the `support`.
     pub scope: String,
 }
 
@@ -57,7 +58,8 @@ pub struct Report {
     /// What the user should know.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// The objective after each iteration and after a Newton finish; at most about 1000 of them.
+    /// The objective after each iteration and after a Newton finish; at most about 1000 of
+    /// them, and none for more than two classes.
     #[serde(default)]
     pub trace: Vec<Step>,
 }

@@ -19,6 +19,18 @@ impl ScaleMixture for Jeffreys {
         -1.0 / (beta * beta)
     }
 
+    fn scaled_weight(&self, _f: f64, beta: f64) -> f64 {
+        self.weight(beta)
+    }
+
+    fn scaled_penalty(&self, f: f64, beta: f64) -> f64 {
+        f.ln() + self.penalty(beta)
+    }
+
+    fn scaled_curvature(&self, _f: f64, beta: f64) -> f64 {
+        self.curvature(beta)
+    }
+
     fn pull_at_zero(&self) -> Option<f64> {
         Some(f64::INFINITY)
     }

@@ -27,6 +27,6 @@ impl ScaleMixture for Laplace {
     }
 
     fn conjugate(&self, _z: f64) -> Option<f64> {
-        Some(0.0)
+        (self.lam > 0.0).then_some(0.0)
     }
 }

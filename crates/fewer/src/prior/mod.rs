@@ -27,6 +27,21 @@ pub trait ScaleMixture: Sync + std::fmt::Debug {
     /// zero. `None`: the prior never sets a weight to zero.
     fn pull_at_zero(&self) -> Option<f64>;
 
+    /// What the prior on f·β asks of β: E[1/τ].
+    fn scaled_weight(&self, f: f64, beta: f64) -> f64 {
+        f * f * self.weight(f * beta)
+    }
+
+    /// −log p(f·β).
+    fn scaled_penalty(&self, f: f64, beta: f64) -> f64 {
+        self.penalty(f * beta)
+    }
+
+    /// Second derivative of −log p(f·β) in β.
+    fn scaled_curvature(&self, f: f64, beta: f64) -> f64 {
+        f * f * self.curvature(f * beta)
+    }
+
     /// The convex conjugate sup_β zβ − penalty(β) where it is finite; `None`: not convex.
     fn conjugate(&self, _z: f64) -> Option<f64> {
         None
