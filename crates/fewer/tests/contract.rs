@@ -451,3 +451,156 @@ fn bad_settings_are_named() {
         }
     }
 }
+
+#[test]
+fn rows_of_weight_zero_may_hold_anything() {
+    for_each(|method, p| {
+        let reference = outputs(&fit(method, &dataset(method, p.view(), &p.y)), p.view());
+        let size = reference.iter().fold(1.0, |m: f64, v| m.max(v.abs()));
+        let mut x = p.x.clone();
+        x.extend((0..p.columns).map(|j| if j % 2 == 0 { 1e12 } else { -1e200 }));
+        let mut y = p.y.clone();
+        y.push(if classifies(method) { 3.0 } else { 1e18 });
+        let mut weights = vec![1.0; p.rows];
+        weights.push(0.0);
+        let view = DenseView::by_rows(&x, p.rows + 1, p.columns).unwrap();
+        let data = dataset(method, view, &y).with_weights(weights).unwrap();
+        let fewer::Result::Ok(model) = fewer::method::fit(method.0, method.1, None, &data, &Silent)
+        else {
+            // Products of such values overflow, which is said.
+            assert!(method.1.contains("polynomial"), "{method:?}");
+            return;
+        };
+        let worst = distance(&outputs(&model, p.view()), &reference);
+        assert!(worst < 1e-5 * size, "{method:?}: {worst:e}");
+    });
+}
+
+/// Stationarity recomputed from predictions alone.
+#[test]
+fn certificates_are_true() {
+    for seed in 0..6 {
+        let p = Problem::linear(seed, 60, 8, 3, 0.4);
+        for method in methods() {
+            let linear = !has_kernels(method) && !method.1.contains("polynomial");
+            if !linear || method.1.contains("paper") || method.1.contains("penalised") {
+                continue;
+            }
+            let model = fit(method, &dataset(method, p.view(), &p.y));
+            let eta = outputs(&model, p.view());
+            let precision = model.noise_std().map_or(1.0, |s| s.powi(-2));
+            let pull: Vec<f64> = (0..p.rows)
+                .map(|i| {
+                    if classifies(method) {
+                        let s = if p.y[i] > 2.0 { 1.0 } else { -1.0 };
+                        s * fewer::special::inverse_mills(s * eta[i])
+                    } else {
+                        precision * (p.y[i] - eta[i])
+                    }
+                })
+                .collect();
+            for term in model.terms() {
+                // Weights of columns of unit variance, which the prior is on.
+                let (w, sd) = (term.weight() * term.deviation, term.deviation);
+                let data: f64 = (0..p.rows)
+                    .map(|i| pull[i] * (p.x[i * p.columns + term.index] - term.centre) / sd)
+                    .sum();
+                let lam = model.report().lam.unwrap_or(0.0);
+                let prior = match model.settings()["prior"].as_str() {
+                    Some("laplace") => lam * w.signum(),
+                    Some("gaussian") => lam * w,
+                    _ => 1.0 / w,
+                };
+                let scale = prior.abs().max(precision * p.rows as f64 * w.abs());
+                assert!((data - prior).abs() < 1e-6 * scale, "{method:?}: {data} {prior}");
+            }
+        }
+    }
+}
+
+#[test]
+fn copies_share_a_ridge_weight() {
+    let mut random = Random::new(12);
+    let (mut x, mut y) = (Vec::new(), Vec::new());
+    for _ in 0..50 {
+        let a = random.normal();
+        x.extend([a, a]);
+        y.push(a + 0.1 * random.normal());
+    }
+    let model = simple(&x, 2, &y, ("sparse", r#"{"prior": "gaussian", "lam": 50, "noise": 1}"#));
+    let w = model.coefficients();
+    assert!(w[0] > 0.1 && (w[0] - w[1]).abs() < 1e-12, "{w:?}");
+}
+
+#[test]
+fn limits_never_leave_a_broken_model() {
+    for_each(|method, p| {
+        for limit in [r#""max_time": 1e-9"#, r#""max_time": 1e300"#, r#""max_iter": 1"#] {
+            let settings = match method.1 {
+                "{}" => format!("{{{limit}}}"),
+                other => other.replacen('{', &format!("{{{limit}, "), 1),
+            };
+            let model = fit((method.0, &settings), &dataset(method, p.view(), &p.y));
+            assert!(model.report().objective.is_finite(), "{method:?}, {limit}");
+            let copy = Model::from_json(&model.to_json().unwrap()).unwrap();
+            assert_eq!(outputs(&model, p.view()), outputs(&copy, p.view()));
+        }
+    });
+}
+
+#[test]
+fn the_ends_of_floating_point() {
+    let p = Problem::linear(7, 60, 4, 2, 0.2);
+    let reference = simple(&p.x, 4, &p.y, ("sparse", "{}"));
+    for factor in [1e-200, 1e-155, 1e155, 1e200] {
+        let y: Vec<f64> = p.y.iter().map(|v| v * factor).collect();
+        let model = simple(&p.x, 4, &y, ("sparse", "{}"));
+        for (a, b) in reference.coefficients().iter().zip(model.coefficients()) {
+            assert!((a - b / factor).abs() < 1e-6, "{factor}");
+        }
+    }
+    let data = p.data();
+    for settings in [r#"{"noise": 1e-160}"#, r#"{"noise": 1e-300}"#, r#"{"noise": 1e300}"#] {
+        let error = fewer::method::fit("sparse", settings, None, &data, &Silent).unwrap_err();
+        assert!(error.to_string().contains("times the deviation"), "{error}");
+    }
+    let x: Vec<f64> = p.x.iter().map(|v| v * 1e150).collect();
+    let data = Dataset::new(DenseView::by_rows(&x, 60, 4).unwrap(), &p.y).unwrap();
+    let settings = r#"{"basis": "polynomial", "degree": 3}"#;
+    let error = fewer::method::fit("sparse", settings, None, &data, &Silent).unwrap_err();
+    assert!(error.to_string().contains("too large"), "{error}");
+    let data = p.data().with_weights(vec![1e308; 60]).unwrap();
+    assert!(fewer::method::fit("sparse", "{}", None, &data, &Silent).is_err());
+    let target = Target::Labels { classes: vec!["a".into(), "b".into()], codes: vec![7; 60] };
+    let data = Dataset::new(p.view(), target).unwrap();
+    assert!(fewer::method::fit("probit", "{}", None, &data, &Silent).is_err());
+}
+
+#[test]
+fn many_classes_with_any_number_of_threads() {
+    let p = Problem::linear(13, 150, 4, 3, 0.5);
+    let labels = || Target::labels(p.y.iter().map(|y| (*y / 2.0).floor() as i64));
+    for basis in ["linear", "rbf"] {
+        let fitted = [1, 2].map(|threads| {
+            let settings =
+                format!(r#"{{"basis": "{basis}", "n_jobs": {threads}, "max_terms": 3}}"#);
+            fit(("probit", &settings), &Dataset::new(p.view(), labels()).unwrap())
+        });
+        assert!(fitted[0].outputs() > 2);
+        assert_eq!(outputs(&fitted[0], p.view()), outputs(&fitted[1], p.view()));
+        for k in 0..fitted[0].outputs() {
+            let kept = fitted[0].coefficients_of(k).iter().filter(|w| **w != 0.0).count();
+            assert!(kept <= 3, "max_terms holds for each class");
+        }
+    }
+}
+
+#[test]
+fn the_bias_is_no_term() {
+    let p = Problem::linear(14, 60, 3, 1, 0.1);
+    let y: Vec<f64> = p.y.iter().map(|y| y + 100.0).collect();
+    let settings = r#"{"fit_intercept": "penalised", "max_terms": 1}"#;
+    let model = simple(&p.x, 3, &y, ("sparse", settings));
+    assert_eq!(model.n_terms(), 1);
+    assert!((model.intercept() - 102.0).abs() < 0.2, "{}", model.intercept());
+}

@@ -50,8 +50,13 @@ impl<'a> Design<'a> {
     }
 
     fn fill(&self, rows: std::ops::Range<usize>, chosen: &[usize], tile: &mut Tile) {
-        self.columns.fill(rows, chosen, tile);
-        tile.update(|_, k, v| (v - self.centre[chosen[k]]) / self.scale[chosen[k]]);
+        self.columns.fill(rows.clone(), chosen, tile);
+        let standard = |k: usize, v: f64| (v - self.centre[chosen[k]]) / self.scale[chosen[k]];
+        match self.weights.map(|w| &w[rows]) {
+            // A row of weight 0 may hold anything.
+            Some(w) => tile.update(|i, k, v| if w[i] > 0.0 { standard(k, v) } else { 0.0 }),
+            None => tile.update(|_, k, v| standard(k, v)),
+        }
     }
 
     /// The chosen columns, centred and scaled, as a matrix.

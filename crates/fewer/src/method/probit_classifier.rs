@@ -1,7 +1,7 @@
 //! Sparse probit classification by expectation-maximisation (Figueiredo & Jain 2001).
 
 use super::em::{
-    BalancedRule, BasisKind, ClassWeight, Em, Output, Shared, em_builder, empty_outcome,
+    BalancedRule, BasisKind, ClassWeight, Em, Output, Shared, Start, em_builder, empty_outcome,
 };
 use super::settings::{Intercept, PriorKind, Variant};
 use crate::basis::{BlockFunction, Gamma, Landmarks};
@@ -174,6 +174,14 @@ impl ProbitClassifier {
         Ok(pull)
     }
 
+    /// Whether the strongest column alone raises the likelihood by more than the strongest of as
+    /// many columns of noise would (score test, with the bound's curvature at zero, 2/π).
+    fn has_signal(&self, shared: &Shared<'_>, pull: &[f64]) -> bool {
+        let gain = |j: usize| pull[j] * pull[j] / (4.0 / std::f64::consts::PI * shared.squares[j]);
+        let limit = (shared.usable.len() as f64).ln() + 2.0;
+        shared.strongest(pull).is_some_and(|j| gain(j) > limit)
+    }
+
     fn one_against_rest(
         &self,
         shared: &Shared<'_>,
@@ -202,7 +210,17 @@ impl ProbitClassifier {
         let products = design.apply_transpose(&shared.usable, &labels);
         let right = Right { products: &products, target: &labels };
         let start = self.0.least_squares_start(&mut data, shared, &shared.usable, right)?;
-        let outcome = self.0.run(shared, &mut data, &mut likelihood, prior, start)?;
+        let mut outcome = self.0.run(shared, &mut data, &mut likelihood, prior, start)?;
+        if outcome.active.is_empty() && self.has_signal(shared, pull) {
+            // Least squares spread the weight over columns that say the same, until each had too
+            // little to live; the Lasso's terms do not.
+            let lasso = Em { prior: PriorKind::Laplace, ..self.0.clone() };
+            let (_, laplace) = lasso.resolve_prior(shared, pull, 1.0);
+            let start = self.0.least_squares_start(&mut data, shared, &shared.usable, right)?;
+            let sparse = lasso.run(shared, &mut data, &mut likelihood, &*laplace, start)?;
+            let start = Start { active: sparse.active, beta: sparse.beta, hold_noise_above: None };
+            outcome = self.0.run(shared, &mut data, &mut likelihood, prior, start)?;
+        }
         self.0.note_limits(&outcome, &mut notes);
         if outcome.active.is_empty()
             && notes.is_empty()

@@ -43,11 +43,11 @@ use serde::{Deserialize, Serialize};
 /// noise: optimal); for the Gaussian prior it is n/σ², at which a lone weight is halved. σ is then
 /// the given noise, or the deviation of y.
 ///
-/// EM starts from least squares with a tiny ridge, which with more columns than half the rows
-/// would follow the noise. There it starts from the ridge regression of highest evidence, and the
-/// noise stays at that fit's estimate until half as many terms as rows are left; if that fit
-/// follows the noise too (independent columns, p ≥ n), from the terms of the Lasso at the
-/// universal threshold σ√(2n log p), refitted.
+/// EM starts from least squares with a tiny ridge. With more columns than half the rows, and the
+/// noise to be estimated, that may follow the noise: then it starts from the ridge regression of
+/// highest evidence, and the noise stays at that fit's estimate until half as many terms as rows
+/// are left; if that fit follows the noise too (independent columns, p ≥ n), from the terms of
+/// the Lasso at the universal threshold σ√(2n log p), refitted.
 ///
 /// ```
 /// use fewer::data::{Dataset, DenseView};
@@ -196,9 +196,10 @@ impl SparseRegressor {
 
     /// Where EM begins.
     ///
-    /// With few rows, least squares would follow the noise. Then the ridge regression of highest
-    /// evidence is tried, and, if that follows the noise as well, the Lasso at the universal
-    /// threshold, λ = σ√(2n log p) with σ from its own residuals, gives the terms to begin with.
+    /// Least squares, unless it follows the noise: where its residuals are far below the noise of
+    /// the ridge regression of highest evidence, that is the start; and if even that follows the
+    /// noise, the Lasso at the universal threshold, λ = σ√(2n log p) with σ from its own
+    /// residuals, gives the terms to begin with.
     fn start(
         &self,
         shared: &Shared<'_>,
@@ -208,34 +209,41 @@ impl SparseRegressor {
         let (usable, weight) = (&shared.usable, shared.weight);
         // Kernels on all rows can follow anything, however often the rows are repeated.
         let half = if shared.kernel { 0.5 * weight.min(usable.len() as f64) } else { 0.5 * weight };
-        let evidence = self.0.variant == Variant::Exact && !self.0.route.least_squares_start;
-        if evidence && usable.len() as f64 > half {
-            likelihood.update(data, usable, &vec![0.0; usable.len()])?;
-            let ridge = data.ridge_of_highest_evidence(
-                usable,
-                weight,
-                weight,
-                &shared.squares,
-                right(likelihood),
-            )?;
-            if let Some(RidgeOfHighestEvidence { beta, variance, gain }) = ridge {
-                likelihood.hold_noise(true);
-                likelihood.update(data, usable, &beta)?;
-                // Jeffreys' prior stays near its start; the others find their way from anywhere.
-                let follows_noise = self.0.prior == PriorKind::Jeffreys
-                    && likelihood.residual_square() < 0.5 * weight * variance;
-                likelihood.hold_noise(false);
-                likelihood.start_at(variance);
-                if !follows_noise {
-                    let hold_noise_above = Some(half as usize);
-                    return Ok(Start { active: usable.clone(), beta, hold_noise_above });
-                }
-                let chosen = self.lasso_terms(shared, data, likelihood, beta, gain > CLEAR_GAIN)?;
-                let start = self.least_squares_start(shared, data, likelihood, &chosen)?;
-                return Ok(Start { hold_noise_above: Some(half as usize), ..start });
-            }
+        let start = self.least_squares_start(shared, data, likelihood, usable)?;
+        let trusted = self.0.variant == Variant::Paper
+            || self.0.route.least_squares_start
+            || self.0.noise.is_some();
+        if trusted || usable.len() as f64 <= half {
+            return Ok(start);
         }
-        self.least_squares_start(shared, data, likelihood, usable)
+        likelihood.update(data, usable, &vec![0.0; usable.len()])?;
+        let ridge = data.ridge_of_highest_evidence(
+            usable,
+            weight,
+            weight,
+            &shared.squares,
+            right(likelihood),
+        )?;
+        let Some(RidgeOfHighestEvidence { beta, variance, gain }) = ridge else {
+            return Ok(start);
+        };
+        let mut follows_noise = |likelihood: &mut Gaussian<'_>, beta: &[f64]| -> Result<bool> {
+            likelihood.update(data, usable, beta)?;
+            Ok(likelihood.residual_square() < 0.5 * weight * variance)
+        };
+        if shared.kernel && !follows_noise(likelihood, &start.beta)? {
+            return Ok(start);
+        }
+        let hold_noise_above = Some(half as usize);
+        // Jeffreys' prior stays near its start; the others find their way from anywhere.
+        if self.0.prior != PriorKind::Jeffreys || !follows_noise(likelihood, &beta)? {
+            likelihood.start_at(variance);
+            return Ok(Start { active: usable.clone(), beta, hold_noise_above });
+        }
+        let chosen = self.lasso_terms(shared, data, likelihood, beta, gain > CLEAR_GAIN)?;
+        likelihood.start_at(variance);
+        let start = self.least_squares_start(shared, data, likelihood, &chosen)?;
+        Ok(Start { hold_noise_above, ..start })
     }
 
     fn least_squares_start(

@@ -152,8 +152,8 @@ fn duplicates_by_projection(design: &Design<'_>, usable: &[usize]) -> Vec<(usize
     let mut start = 0;
     while start < order.len() {
         let size = products[order[start]].abs();
-        let end =
-            start + order[start..].partition_point(|&k| products[k].abs() <= size * (1.0 + 1e-9));
+        let same = |k: &usize| products[*k].abs() <= size * (1.0 + 1e-9);
+        let end = start + order[start..].partition_point(same).max(1);
         let mut group: Vec<usize> = order[start..end].iter().map(|&k| usable[k]).collect();
         group.sort_unstable();
         for k in 1..group.len() {
