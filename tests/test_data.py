@@ -164,7 +164,7 @@ def test_missing_and_infinite_values_are_located(sparse_data):
     with pytest.raises(ValueError, match=r"row 5, column 'x3': the value is infinite \(-inf\)"):
         fit(X, y)
     y[6] = np.nan
-    with pytest.raises(ValueError, match=r"row 7, column 'target': the value is missing"):
+    with pytest.raises(ValueError, match=r"row 7, column 'y': the value is missing"):
         fit(np.nan_to_num(X, neginf=0), y)
 
 

@@ -15,14 +15,40 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from fewer import EmptyModelWarning, SparseRegressor
+from fewer import EmptyModelWarning, ProbitClassifier, SparseRegressor
 
+PAPER = SparseRegressor(fit_intercept="penalised", variant="paper")
+PRECOMPUTED = ProbitClassifier(basis="precomputed", prior="gaussian")
 ESTIMATORS = [
     SparseRegressor(),
+    SparseRegressor(prior="laplace", noise=0.5),
     SparseRegressor(prior="laplace"),
     SparseRegressor(prior="gaussian", standardize=False),
-    SparseRegressor(basis="polynomial", max_terms=5),
-    SparseRegressor(fit_intercept="penalised", variant="paper"),
+    SparseRegressor(basis="polynomial", prior="laplace", noise=0.5, max_terms=5),
+    PAPER,
+    SparseRegressor(basis="rbf"),
+    SparseRegressor(basis="precomputed"),
+    ProbitClassifier(),
+    ProbitClassifier(prior="laplace", class_weight="balanced"),
+    ProbitClassifier(prior="gaussian", standardize=False),
+    ProbitClassifier(basis="rbf"),
+    ProbitClassifier(basis="matern32", candidates=10, random_state=None),
+    PRECOMPUTED,
+]
+
+# Checks whose premise does not hold: estimator, part of the name of the check, and why.
+EXACT = (
+    "30 columns follow 11 distinct rows exactly: with the noise to be estimated, the objective "
+    "falls without bound at each of many weights, and which are reached is a matter of rounding"
+)
+NO_KERNEL = "the inputs of the check are no kernel values: they are not square"
+NOT_APPLICABLE = [
+    (SparseRegressor(prior="laplace"), "sample_weight_equivalence", EXACT),
+    (PAPER, "sample_weight_equivalence", EXACT),
+    (SparseRegressor(basis="precomputed"), "estimators_nan_inf", NO_KERNEL),
+    (PRECOMPUTED, "estimators_nan_inf", NO_KERNEL),
+    (PRECOMPUTED, "decision_proba_consistency", NO_KERNEL),
+    (PRECOMPUTED, "classifiers_one_label", NO_KERNEL),
 ]
 
 
@@ -31,7 +57,14 @@ ESTIMATORS = [
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(ESTIMATORS)
 def test_conformance(estimator, check):
-    check(estimator)
+    try:
+        check(estimator)
+    except (AssertionError, ValueError):
+        name = check.func.__name__
+        for other, part, reason in NOT_APPLICABLE:
+            if repr(other) == repr(estimator) and part in name:
+                pytest.xfail(reason)
+        raise
 
 
 @pytest.fixture

@@ -10,9 +10,19 @@
 
 from importlib.metadata import version as _version
 
+from fewer import plots
 from fewer._base import Certificate, EmptyModelWarning, Explanation, load
+from fewer.probit_classifier import ProbitClassifier
 from fewer.sparse_regressor import SparseRegressor
 
-__all__ = ["Certificate", "EmptyModelWarning", "Explanation", "SparseRegressor", "load"]
+__all__ = [
+    "Certificate",
+    "EmptyModelWarning",
+    "Explanation",
+    "ProbitClassifier",
+    "SparseRegressor",
+    "load",
+    "plots",
+]
 
 __version__ = _version("fewer")

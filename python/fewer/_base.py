@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import html
+import inspect
 import json
 import math
 import numbers
@@ -12,12 +13,14 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
+from scipy.special import log_ndtr, logsumexp
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state, compute_class_weight
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from fewer import _core, _data, _sklearn
@@ -26,7 +29,34 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 Path = str | os.PathLike[str]
-Functions = Mapping[str, Callable[[NDArray[np.float64]], ArrayLike]]
+Function = Callable[[NDArray[np.float64]], ArrayLike]
+Functions = Mapping[str, Function]
+
+# Types of parameters that estimators share.
+Prior = Literal["jeffreys", "laplace", "gaussian"]
+Basis = (
+    Literal[
+        "linear",
+        "polynomial",
+        "rbf",
+        "laplacian",
+        "matern32",
+        "matern52",
+        "polynomial-kernel",
+        "linear-kernel",
+        "precomputed",
+    ]
+    | Function
+)
+Gamma = float | Literal["scale", "median"]
+Landmarks = Literal["kmeans", "random"]
+Intercept = bool | Literal["penalised"]
+Variant = Literal["exact", "paper"]
+ClassWeight = Mapping[Any, float] | Literal["balanced"]
+RandomState = int | np.random.RandomState
+
+# A number, or one for each class.
+Value = float | dict[str, float]
 
 _FLOATS = (np.float64, np.float32)
 
@@ -66,35 +96,44 @@ class Certificate:
 class Explanation:
     """The terms of a model as a table, the strongest first.
 
+    A value is a number or, for more than two classes, a dict of numbers by class.
+
     Attributes
     ----------
     target : str
-        Name of the target.
-    intercept : float
+        What the terms add up to: the target, or the class they speak for.
+    intercept : float or dict
         The intercept.
-    terms : list of (str, float, float)
-        Name, weight in the units of the data, and change of the prediction when the term moves
-        by one standard deviation.
+    terms : list of (str, float or dict, float or dict)
+        Name, weight in the units of the data, and change of the output when the term moves by
+        one standard deviation.
     """
 
     target: str
-    intercept: float
-    terms: list[tuple[str, float, float]]
+    intercept: Value
+    terms: list[tuple[str, Value, Value]]
     _text: str = dataclasses.field(repr=False)
 
     def __repr__(self) -> str:
         return self._text.rstrip("\n")
 
     def _repr_html_(self) -> str:
-        rows = [("(intercept)", f"{self.intercept:.6g}", "")]
-        rows += [(html.escape(n), f"{w:.6g}", f"{e:.6g}") for n, w, e in self.terms]
-        body = "".join(
-            f"<tr><td>{name}</td><td>{weight}</td><td>{effect}</td></tr>"
-            for name, weight, effect in rows
-        )
+        def row(cell: str, name: str, *values: Value | str) -> str:
+            plain = [v for x in values for v in (x.values() if isinstance(x, dict) else [x])]
+            shown = [v if isinstance(v, str) else f"{v:.6g}" for v in (name, *plain)]
+            return "".join(f"<{cell}>{html.escape(v)}</{cell}>" for v in shown)
+
+        if isinstance(self.intercept, dict):
+            head = row("th", "term", *self.intercept)
+            rows = [row("td", n, w) for n, w, _ in self.terms]
+            rows.insert(0, row("td", "(intercept)", self.intercept))
+        else:
+            head = row("th", "term", "weight", "effect of one s.d.")
+            rows = [row("td", *term) for term in self.terms]
+            rows.insert(0, row("td", "(intercept)", self.intercept, ""))
+        body = "".join(f"<tr>{cells}</tr>" for cells in rows)
         return (
-            f"<table><caption>{html.escape(self.target)}</caption><thead><tr><th>term</th>"
-            "<th>weight</th><th>effect of one s.d.</th></tr></thead>"
+            f"<table><caption>{html.escape(self.target)}</caption><thead><tr>{head}</tr></thead>"
             f"<tbody>{body}</tbody></table>"
         )
 
@@ -121,11 +160,39 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self._is_precomputed()
         return tags
+
+    def _more_tags(self) -> dict[str, Any]:  # before scikit-learn 1.6
+        return {"pairwise": self._is_precomputed()}
+
+    def _is_precomputed(self) -> bool:
+        return isinstance(self.basis, str) and self.basis == "precomputed"
 
     # ---- fitting ----
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The inputs. Arrays of float64 and float32 in any order, and the values of CSC
+            matrices of float64, are used where they are, without a copy. Data frames may be of
+            pandas, polars or Arrow; their columns of text or categories become columns of zeros
+            and ones.
+        y : array-like of shape (n_samples,)
+            What is to be predicted: numbers for a regressor; for a classifier labels of at least
+            two classes, which are text, whole numbers or booleans.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows: a row of weight 2 counts as two equal rows, one of weight 0 as
+            none.
+
+        Returns
+        -------
+        estimator
+            The estimator itself.
+        """
         settings = self._settings()
         if y is None:
             raise ValueError(
@@ -134,33 +201,39 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             )
         target_name = _data.name_of(y)
         x, array = self._inputs(X, reset=True)
-        y = _sklearn.checked_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-        y = np.ascontiguousarray(column_or_1d(y, warn=True))
+        target = self._target(y, settings)
+        rows = len(target[0] if isinstance(target, tuple) else target)
         check_consistent_length(X, y)
-        progress = _Progress(self.verbose) if self.verbose else None
         names = getattr(self, "feature_names_in_", None)
         model = _core.fit(
             self._method,
-            settings,
+            json.dumps(settings),
             x,
-            y,
-            sample_weight=_weights(sample_weight, len(y)),
+            target,
+            sample_weight=_weights(sample_weight, rows),
             feature_names=None if names is None else list(names),
             target_name=target_name,
             function=self._function(array),
-            progress=progress,
+            progress=_Progress(self.verbose) if self.verbose else None,
         )
         self._read(model)
         self._report()
         return self
 
-    def _settings(self) -> str:
+    def _target(self, y: Any, settings: dict[str, Any]) -> _data.Target:
+        """Return the target as the core takes it, and settle what depends on it."""
+        raise NotImplementedError
+
+    def _settings(self) -> dict[str, Any]:
         """Return the parameters as the core reads them."""
-        settings = self.get_params(deep=False)
+        settings: dict[str, Any] = self.get_params(deep=False)
         del settings["verbose"]
+        settings.pop("class_weight", None)  # it depends on the classes
         settings["n_jobs"] = _threads(settings["n_jobs"])
+        settings["random_state"] = _seed(settings["random_state"])
         if callable(settings["basis"]):
             settings["basis"] = "functions"
+        centres = settings.pop("centres")
         for name, value in settings.items():
             value = value.item() if isinstance(value, np.generic) else value
             settings[name] = value
@@ -168,7 +241,12 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
                 raise ValueError(f"{name} = {value}: a finite number is expected")
             if not isinstance(value, str | float | int | None):
                 raise ValueError(f"{name} = {value!r}: a {type(value).__name__} is not understood")
-        return json.dumps(settings)
+        if centres is not None:
+            centres = _sklearn.checked_array(centres, dtype=np.float64, input_name="centres")
+            if not np.isfinite(centres).all():
+                raise ValueError("centres: finite numbers are expected")
+            settings["centres"] = centres.tolist()
+        return settings
 
     def _inputs(self, X: Any, *, reset: bool) -> tuple[_data.Input, Any]:
         """Return inputs for the core, and as an array where they are one."""
@@ -184,6 +262,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             if array is None:
                 text = ", ".join(f"'{name}'" for name in _data.text_columns(frame))
                 raise ValueError(f"text in {text}: the model was fitted on columns of numbers")
+            self._check_square(array, reset=reset)
             return _data.of_array(_sklearn.checked_array(array, dtype=_FLOATS)), array
         if not reset and self.model_.table_names is not None:
             names = ", ".join(f"'{name}'" for name in self.model_.table_names)
@@ -201,7 +280,17 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
                 f"X has text in it ({error}); give a data frame, whose text columns become "
                 "categories, or numbers only"
             ) from error
+        self._check_square(array, reset=reset)
         return _data.of_array(array), array
+
+    def _check_square(self, array: Any, *, reset: bool) -> None:
+        rows, columns = array.shape
+        # What is not finite the core will point at.
+        if reset and rows != columns and self._is_precomputed() and np.isfinite(array.sum()):
+            raise ValueError(
+                f"X has {rows} rows and {columns} columns: a precomputed kernel has a column for "
+                "each row it is fitted on"
+            )
 
     def _function(self, array: Any) -> tuple[Callable[..., Any], str, list[str]] | None:
         """Learn the number and names of the values of the user's function from a few rows."""
@@ -210,6 +299,15 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             return None
         if array is None:
             raise ValueError("a basis function takes numbers: encode the columns of text first")
+        try:
+            inspect.signature(function).bind(None)
+        except TypeError:
+            raise ValueError(
+                "a basis function is called with one argument, a block of rows; for a kernel of "
+                "two arguments give its matrix as X with basis='precomputed'"
+            ) from None
+        except ValueError:  # functions written in C need not tell
+            pass
         name = getattr(function, "__name__", type(function).__name__)
         name = "basis" if name == "<lambda>" else name
         rows = _data.first_rows(array, 8)
@@ -231,11 +329,19 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     def _read(self, model: _core.Model) -> None:
         """Set the attributes that every fitted estimator has."""
         self.model_ = model
-        self.coef_ = model.coefficients
-        self.intercept_ = model.intercept
+        self.gamma_ = self.relevance_ = self.relevance_vectors_ = None
+        weights = model.weights
+        if model.kernel is not None:
+            self.gamma_, rows, self.relevance_vectors_ = model.kernel
+            self.relevance_ = rows.astype(np.intp)
+        elif self._is_precomputed():
+            self.relevance_ = model.positions.astype(np.intp)
+        else:
+            kept, weights = weights, np.zeros((len(weights), model.basis_size))
+            weights[:, model.positions] = kept
+        self.coef_, self.intercept_ = self._shaped(weights, model.intercepts)
         self.terms_ = model.terms
         self.n_terms_ = len(self.terms_)
-        self.noise_std_ = model.noise_std
         self.lam_ = model.lam
         self.objective_ = model.objective
         self.certificate_ = Certificate(*model.certificate)
@@ -245,6 +351,10 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         self.termination_ = model.termination
         self.dropped_columns_ = dict(model.dropped)
         self.notes_ = model.notes
+
+    def _shaped(self, weights: NDArray[np.float64], intercepts: NDArray[np.float64]) -> Any:
+        """Return weights and intercepts in the shapes of scikit-learn."""
+        return weights, intercepts
 
     def _report(self) -> None:
         """Say how the fit ended: in a warning where it matters, on stderr where it is wished."""
@@ -261,16 +371,16 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             for note in self.notes_:
                 _say(f"{name}: {note}")
         if not self.converged_:
-            warnings.warn(f"{name} has not converged: {notes}", ConvergenceWarning, stacklevel=4)
+            warnings.warn(f"{name} has not converged: {notes}", ConvergenceWarning, stacklevel=3)
         elif not self.terms_:
-            warnings.warn(notes, EmptyModelWarning, stacklevel=4)
+            warnings.warn(notes, EmptyModelWarning, stacklevel=3)
 
     # ---- a fitted model ----
 
-    def _predict(self, X: Any) -> NDArray[np.float64]:
-        check_is_fitted(self)
-        x, _ = self._inputs(X, reset=False)
-        return self.model_.predict(x)
+    def _new(self, X: Any) -> _data.Input:
+        """Return new inputs for the fitted model."""
+        check_is_fitted(self, "model_")
+        return self._inputs(X, reset=False)[0]
 
     def explain(self) -> Explanation:
         """Explain the model as a table of its terms.
@@ -280,20 +390,35 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         Explanation
             Prints as a table; ``to_dict()`` gives plain values.
         """
-        check_is_fitted(self)
-        text, terms = self.model_.explain()
-        return Explanation(self.model_.target_name, self.intercept_, terms, text)
+        check_is_fitted(self, "model_")
+        text, outputs, terms = self.model_.explain()
+
+        def value(values: Any) -> Value:
+            if len(outputs) == 1:
+                return float(values[0])
+            return dict(zip(outputs, map(float, values), strict=True))
+
+        return Explanation(
+            outputs[0] if len(outputs) == 1 else self.model_.target_name,
+            value(self.model_.intercepts),
+            [(name, value(weights), value(effects)) for name, weights, effects in terms],
+            text,
+        )
 
     def formula(self) -> str:
-        """Write the model as one line.
+        """Write the model as one line, or as one for each class where they are more than two.
 
         Returns
         -------
         str
-            For instance ``'2 - 0.5 x2'``.
+            For instance ``'2 - 0.5 x2'``, or ``'Φ(2 - 0.5 x2)'`` for the probability of the
+            second of two classes.
         """
-        check_is_fitted(self)
-        return self.model_.formula()
+        check_is_fitted(self, "model_")
+        _, outputs, _ = self.model_.explain()
+        if len(outputs) == 1:
+            return self.model_.formula(0)
+        return "\n".join(f"{name}: {self.model_.formula(k)}" for k, name in enumerate(outputs))
 
     def save(self, path: Path) -> None:
         """Save the fitted model as a readable JSON file.
@@ -307,7 +432,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         --------
         fewer.load : Read the file again.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "model_")
         self.model_.save(path)
 
     @classmethod
@@ -317,13 +442,154 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         params = {k: v for k, v in json.loads(model.settings).items() if k in names}
         if model.function is not None:
             params["basis"] = model.function
+        if params.get("centres") is not None:
+            params["centres"] = np.array(params["centres"])
         estimator = cls(**params)
         features = model.table_names or model.feature_names
         estimator.n_features_in_ = len(features)
-        if features != [f"x{j}" for j in range(1, len(features) + 1)]:
+        if model.is_named:
             estimator.feature_names_in_ = np.asarray(features, dtype=object)
         estimator._read(model)
         return estimator
+
+
+class Regressor(RegressorMixin, Estimator):  # type: ignore[misc]
+    """Base of estimators that predict numbers."""
+
+    def _target(self, y: Any, settings: dict[str, Any]) -> _data.Target:
+        y = _sklearn.checked_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        return np.ascontiguousarray(column_or_1d(y, warn=True))
+
+    def _read(self, model: _core.Model) -> None:
+        super()._read(model)
+        self.noise_std_ = model.noise_std
+
+    def _shaped(self, weights: NDArray[np.float64], intercepts: NDArray[np.float64]) -> Any:
+        return weights[0], float(intercepts[0])
+
+    def predict(self, X: Any, return_std: bool = False) -> NDArray[np.float64]:
+        """Predict the mean of the target.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The inputs.
+        return_std : bool, default=False
+            Not available: EM finds the weights but no distribution of them.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The predictions.
+        """
+        if return_std:
+            raise ValueError(
+                f"return_std is not available: {type(self).__name__} has no posterior. Targets "
+                "scatter about its predictions by noise_std_; for the uncertainty of the fit "
+                "itself refit on bootstrap samples (sklearn.utils.resample)"
+            )
+        x = self._new(X)
+        return self.model_.predict(x)
+
+
+class Classifier(ClassifierMixin, Estimator):  # type: ignore[misc]
+    """Base of estimators that predict classes."""
+
+    def _target(self, y: Any, settings: dict[str, Any]) -> _data.Target:
+        self.classes_, codes = _data.classes_of(y)
+        if isinstance(self.class_weight, Mapping):
+            y = self.classes_[codes]
+            weights = compute_class_weight(dict(self.class_weight), classes=self.classes_, y=y)
+            settings["class_weight"] = weights.tolist()
+        elif self.class_weight is None or isinstance(self.class_weight, str):
+            settings["class_weight"] = self.class_weight
+        else:
+            raise ValueError(
+                f"class_weight = {self.class_weight!r}: a dict or 'balanced' is expected"
+            )
+        return codes, _data.labels(self.classes_)
+
+    @classmethod
+    def _of(cls, model: _core.Model) -> Self:
+        estimator = super()._of(model)
+        estimator.classes_ = np.asarray(model.classes)
+        if isinstance(estimator.class_weight, list):
+            weights = zip(estimator.classes_.tolist(), estimator.class_weight, strict=True)
+            estimator.class_weight = dict(weights)
+        return estimator
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the most probable class.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The inputs.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels out of `classes_`.
+        """
+        x = self._new(X)
+        labels: NDArray[Any] = self.classes_[self.model_.predict_codes(x)]
+        return labels
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Predict the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The inputs.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            A column for each of `classes_`; rows sum to 1.
+        """
+        x = self._new(X)
+        return self.model_.predict_probabilities(x)
+
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Predict the logarithms of the probabilities, finite however small these are.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The inputs.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            A column for each of `classes_`.
+        """
+        x = self._new(X)
+        eta = self.model_.decision(x)
+        if eta.shape[1] == 1:
+            eta = np.hstack([-eta, eta])
+        logs: NDArray[np.float64] = log_ndtr(eta)
+        if eta.shape[1] > 2:
+            logs -= logsumexp(logs, axis=1, keepdims=True)
+        return logs
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Compute the outputs whose signs and sizes decide.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The inputs.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            For two classes one output, above 0 for the second of `classes_`; for more one for
+            each class, of which the largest wins.
+        """
+        x = self._new(X)
+        eta = self.model_.decision(x)
+        return eta[:, 0] if eta.shape[1] == 1 else eta
 
 
 def load(path: Path, functions: Functions | None = None) -> Any:
@@ -395,6 +661,13 @@ def _threads(n_jobs: Any) -> Any:
     if isinstance(n_jobs, int | np.integer) and n_jobs < 0:
         return max(1, (os.cpu_count() or 1) + 1 + int(n_jobs))
     return n_jobs
+
+
+def _seed(random_state: Any) -> Any:
+    """Return a number as it is, and draw one from what scikit-learn takes for a generator."""
+    if isinstance(random_state, int | np.integer):
+        return random_state
+    return int(check_random_state(random_state).randint(2**31 - 1))
 
 
 def _say(text: str) -> None:

@@ -10,6 +10,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
 
 Words: TypeAlias = list[str | None]
 # Values, rows, columns, distance between rows, distance between columns.
@@ -18,8 +20,46 @@ Dense: TypeAlias = tuple[NDArray[np.float64] | NDArray[np.float32], int, int, in
 Sparse: TypeAlias = tuple[str, NDArray[np.float64], NDArray[np.uintp], NDArray[np.uintp], int, int]
 # Names and columns of a table with words in it.
 Table: TypeAlias = tuple[list[str], list[NDArray[np.float64] | Words]]
+# Class labels as a model file holds them.
+Labels: TypeAlias = list[bool] | list[int] | list[str]
+# Numbers, or the position of each row's class and the classes.
+Target: TypeAlias = NDArray[np.float64] | tuple[NDArray[np.uintp], Labels]
 # What the core takes.
 Input: TypeAlias = Dense | Sparse | Table
+
+
+def classes_of(y: Any) -> tuple[NDArray[Any], NDArray[np.uintp]]:
+    """Return the classes, sorted, and the position of each row's among them."""
+    name = name_of(y) or "y"
+    y = column_or_1d(y, warn=True)
+    missing: Any = ()
+    if y.dtype.kind == "f":
+        missing = np.flatnonzero(np.isnan(y))
+    elif y.dtype.kind == "O":
+        missing = [k for k, v in enumerate(y) if v is None or (v == v) is not True]
+    if len(missing):
+        raise ValueError(
+            f"row {missing[0] + 1}, column '{name}': the label is missing; drop such rows first"
+        )
+    if y.dtype.kind == "f" and np.isinf(y).any():
+        raise ValueError(f"Input y contains infinity; labels are expected in column '{name}'")
+    check_classification_targets(y)
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) == 1:
+        raise ValueError(
+            f"column '{name}' has one class only, {classes[0]!s}: at least 2 classes are needed"
+        )
+    return classes, codes.astype(np.uintp)
+
+
+def labels(classes: NDArray[Any]) -> Labels:
+    """Return classes as a model file holds them; whole numbers may have been of any type."""
+    values = classes.tolist()
+    if all(isinstance(value, bool) for value in values):
+        return [bool(value) for value in values]
+    if all(isinstance(value, int | float) and abs(value) < 2**63 for value in values):
+        return [int(value) for value in values]
+    return [str(value) for value in values]
 
 
 def of_array(X: Any) -> Input:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal
+from numpy.typing import ArrayLike
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import RegressorMixin
+from fewer._base import (
+    Basis,
+    Gamma,
+    Intercept,
+    Landmarks,
+    Prior,
+    RandomState,
+    Regressor,
+    Variant,
+)
+from fewer._docs import documented
 
-from fewer._base import Estimator
 
-if TYPE_CHECKING:
-    from typing_extensions import Self
-
-
-class SparseRegressor(RegressorMixin, Estimator):  # type: ignore[misc]
-    """Linear regression that keeps few terms, with nothing to tune.
+@documented
+class SparseRegressor(Regressor):
+    """Regression that keeps few terms, with nothing to tune.
 
     Expectation-maximisation under a sparse prior on the weights w [1]_. It minimises ::
 
@@ -30,83 +33,18 @@ class SparseRegressor(RegressorMixin, Estimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    prior : {"jeffreys", "laplace", "gaussian"}, default="jeffreys"
-        The prior on the weights. Jeffreys is the sparsest and has no parameter; Laplace is the
-        Lasso's; Gaussian is ridge regression's, which keeps every term.
-    lam : float, optional
-        λ of the Laplace or Gaussian prior, in the units of y.
-    lam_ratio : float, optional
-        λ as a part of the largest useful one, in (0, 1]; 0.1 where neither is given.
-    noise : float, optional
-        Standard deviation σ of the noise. Estimated where it is not given.
-    basis : {"linear", "polynomial"} or callable, default="linear"
-        The functions of x to choose terms from: the columns themselves, all their products up
-        to `degree`, or your own. A callable takes an array of shape (m, n_features), a block of
-        rows, and returns one of shape (m, k), whose rows depend on that row only. Where it
-        returns a data frame, its column names become the names of the terms.
-    degree : int, default=2
-        Degree of the polynomial basis.
-    standardize : bool, default=True
-        Whether the prior applies to columns of unit variance. It matters for the Laplace and
-        Gaussian priors only. `coef_` is always in the units of the data.
-    fit_intercept : bool or "penalised", default=True
-        Whether there is an intercept; ``"penalised"`` puts the prior on it too, as in the paper.
-    variant : {"exact", "paper"}, default="exact"
-        ``"paper"`` starts and stops as the paper does.
-    max_terms : int, optional
-        Keep at most so many terms.
-    tol : float, default=1e-8
-        Bound on the certificate, at which the fit ends.
-    max_iter : int, default=10000
-        Iterations after which it ends in any case, with a ``ConvergenceWarning``.
-    max_time : float, optional
-        Seconds after which it ends in any case.
-    memory_limit : float, default=4e9
-        Bytes that matrices may take. A fit that needs more is refused at once.
-    n_jobs : int, optional
-        Threads; all by default. The answer is the same to the bit for any number.
-    verbose : int, default=0
-        1 reports to stderr how the fit went, 2 every iteration.
+    {parameters}
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_basis,)
-        Weights of all functions of the basis, zeros included. For a data frame with text these
-        are the encoded columns.
+    coef_ : ndarray of shape (n_basis,) or (n_terms_,)
+        Weights of all functions of the basis, zeros included (for a data frame with text, of the
+        encoded columns); for kernels those of the terms kept, as in `relevance_`.
     intercept_ : float
         The intercept.
-    n_terms_ : int
-        Number of terms kept.
-    terms_ : list of str
-        Their names.
     noise_std_ : float
         Standard deviation of the noise.
-    objective_ : float
-        The objective above at the end.
-    certificate_ : Certificate
-        How near the end is to a stationary point (or, where the problem is convex, to the
-        optimum); also ``float(certificate_)``.
-    trace_ : ndarray of shape (n_iter_,)
-        The objective after each iteration.
-    n_iter_ : int
-        Iterations done.
-    converged_ : bool
-        Whether the certificate is within `tol`.
-    termination_ : str
-        ``"converged"``, ``"iteration_limit"``, ``"time_limit"``, or ``"degenerate"`` where there
-        was nothing to iterate on.
-    lam_ : float or None
-        λ in force.
-    dropped_columns_ : dict of str to str
-        Columns that took no part, such as constant ones, and why.
-    notes_ : list of str
-        What else should be known about the fit.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of str
-        Their names, where X had names.
-    model_ : object
-        The model itself, as saved by :meth:`save`.
+    {attributes}
 
     See Also
     --------
@@ -143,21 +81,26 @@ class SparseRegressor(RegressorMixin, Estimator):  # type: ignore[misc]
     def __init__(
         self,
         *,
-        prior: Literal["jeffreys", "laplace", "gaussian"] = "jeffreys",
+        prior: Prior = "jeffreys",
         lam: float | None = None,
         lam_ratio: float | None = None,
         noise: float | None = None,
-        basis: Literal["linear", "polynomial"]
-        | Callable[[NDArray[np.float64]], ArrayLike] = "linear",
+        basis: Basis = "linear",
         degree: int = 2,
+        gamma: Gamma = "scale",
+        coef0: float = 1.0,
+        candidates: int | None = None,
+        landmarks: Landmarks = "kmeans",
+        centres: ArrayLike | None = None,
         standardize: bool = True,
-        fit_intercept: bool | Literal["penalised"] = True,
-        variant: Literal["exact", "paper"] = "exact",
+        fit_intercept: Intercept = True,
+        variant: Variant = "exact",
         max_terms: int | None = None,
         tol: float = 1e-8,
         max_iter: int = 10000,
         max_time: float | None = None,
         memory_limit: float = 4e9,
+        random_state: RandomState | None = 0,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -167,6 +110,11 @@ class SparseRegressor(RegressorMixin, Estimator):  # type: ignore[misc]
         self.noise = noise
         self.basis = basis
         self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.candidates = candidates
+        self.landmarks = landmarks
+        self.centres = centres
         self.standardize = standardize
         self.fit_intercept = fit_intercept
         self.variant = variant
@@ -175,51 +123,6 @@ class SparseRegressor(RegressorMixin, Estimator):  # type: ignore[misc]
         self.max_iter = max_iter
         self.max_time = max_time
         self.memory_limit = memory_limit
+        self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            The inputs. Arrays of float64 and float32 in any order, and the values of CSC
-            matrices of float64, are used where they are, without a copy. Data frames may be of
-            pandas, polars or Arrow; their columns of text or categories become columns of zeros
-            and ones.
-        y : array-like of shape (n_samples,)
-            The targets.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows: a row of weight 2 counts as two equal rows, one of weight 0 as
-            none.
-
-        Returns
-        -------
-        SparseRegressor
-            The estimator itself.
-        """
-        return self._fit(X, y, sample_weight)
-
-    def predict(self, X: Any, return_std: bool = False) -> NDArray[np.float64]:
-        """Predict the mean of the target.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            The inputs.
-        return_std : bool, default=False
-            Not available: EM finds the weights but no distribution of them.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            The predictions.
-        """
-        if return_std:
-            raise ValueError(
-                "return_std is not available: SparseRegressor has no posterior. Targets scatter "
-                "about its predictions by noise_std_; for the uncertainty of the fit itself refit "
-                "on bootstrap samples (sklearn.utils.resample)"
-            )
-        return self._predict(X)

@@ -1,12 +1,14 @@
 //! What Python hands over, borrowed.
 
 use fewer::data::{
-    Column, Dataset, DenseView, Encoder, Features, Missing, SparseMatrix, SparseView, Table,
+    Column, Dataset, DenseView, Encoder, Features, Label, Missing, SparseMatrix, SparseView, Table,
+    Target,
 };
 use fewer::linalg::Matrix;
 use fewer::{Error, Result};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
+use std::borrow::Cow;
 
 /// Inputs as `python/fewer/_data.py` prepares them.
 #[derive(FromPyObject)]
@@ -32,6 +34,55 @@ pub enum Input<'py> {
 pub enum TableColumn<'py> {
     Number(PyReadonlyArray1<'py, f64>),
     Text(Vec<Option<String>>),
+}
+
+/// What is to be predicted: numbers, or for each row the position of its class and the classes.
+#[derive(FromPyObject)]
+pub enum Targets<'py> {
+    Numbers(PyReadonlyArray1<'py, f64>),
+    Labels(PyReadonlyArray1<'py, usize>, Vec<Class>),
+}
+
+/// A class label.
+#[derive(FromPyObject, IntoPyObject)]
+pub enum Class {
+    Boolean(bool),
+    Integer(i64),
+    Text(String),
+}
+
+impl Targets<'_> {
+    pub fn hold(&self) -> Result<Target<'_>> {
+        Ok(match self {
+            Targets::Numbers(values) => Target::Numbers(Cow::Borrowed(slice(values)?)),
+            Targets::Labels(codes, classes) => {
+                let (codes, classes) = (slice(codes)?, classes.iter().map(Class::to_label));
+                let classes: Vec<Label> = classes.collect();
+                if let Some(code) = codes.iter().find(|code| **code >= classes.len()) {
+                    return Err(Error::shape("codes of classes", classes.len(), code));
+                }
+                Target::Labels { classes, codes: codes.to_vec() }
+            }
+        })
+    }
+}
+
+impl Class {
+    fn to_label(&self) -> Label {
+        match self {
+            Class::Boolean(b) => Label::Boolean(*b),
+            Class::Integer(i) => Label::Integer(*i),
+            Class::Text(s) => Label::Text(s.clone()),
+        }
+    }
+
+    pub fn of_label(label: &Label) -> Self {
+        match label {
+            Label::Boolean(b) => Class::Boolean(*b),
+            Label::Integer(i) => Class::Integer(*i),
+            Label::Text(s) => Class::Text(s.clone()),
+        }
+    }
 }
 
 /// Inputs as the core takes them; what had to be converted is owned.
@@ -117,7 +168,7 @@ impl Held<'_> {
     pub fn dataset<'a>(
         &'a self,
         encoded: Option<&'a (Encoder, Matrix)>,
-        target: &'a [f64],
+        target: Target<'a>,
         names: Option<Vec<String>>,
     ) -> Result<Dataset<'a>> {
         let features = match (self, encoded) {

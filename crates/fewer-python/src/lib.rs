@@ -6,7 +6,6 @@ mod function;
 mod input;
 mod model;
 mod run;
-mod settings;
 
 use pyo3::prelude::*;
 
@@ -14,7 +13,7 @@ use pyo3::prelude::*;
 mod _core {
     use super::*;
     use crate::function::Function;
-    use crate::input::{Input, slice};
+    use crate::input::{Input, Targets, slice};
     use fewer::basis::BlockFunction;
     use numpy::PyReadonlyArray1;
     use pyo3::types::PyDict;
@@ -31,6 +30,7 @@ mod _core {
 
     /// Fits a method chosen by name, with settings as a JSON object.
     ///
+    /// `y` are numbers, or (position of each row's class, classes).
     /// `function` is (callable, its name, names of its values); `progress` is called with
     /// (iteration, terms, objective, residual) after each iteration.
     #[pyfunction]
@@ -41,16 +41,15 @@ mod _core {
         method: &str,
         settings: &str,
         x: Input<'py>,
-        y: PyReadonlyArray1<'py, f64>,
+        y: Targets<'py>,
         sample_weight: Option<PyReadonlyArray1<'py, f64>>,
         feature_names: Option<Vec<String>>,
         target_name: Option<String>,
         function: Option<(Py<PyAny>, String, Vec<String>)>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<PyModel> {
-        crate::settings::check(method, settings)?;
         let held = x.hold()?;
-        let target = slice(&y).map_err(error::to_python)?;
+        let target = y.hold().map_err(error::to_python)?;
         let weights = sample_weight.as_ref().map(slice).transpose().map_err(error::to_python)?;
         let function = function.map(|(f, name, terms)| Function::new(f, name, terms));
         let model = run::watched(py, progress, function.as_ref(), |observer| {
@@ -59,13 +58,12 @@ mod _core {
             if let Some(weights) = weights {
                 data = data.with_weights(weights)?;
             }
+            if let Some(name) = target_name {
+                data = data.with_target_name(name);
+            }
             let shared = function.clone().map(|f| Arc::new(f) as Arc<dyn BlockFunction>);
             fewer::method::fit(method, settings, shared, &data, observer)
         })?;
-        let model = match target_name {
-            Some(name) => model.with_target_name(name),
-            None => model,
-        };
         Ok(PyModel::new(model, function))
     }
 

@@ -2,10 +2,14 @@
 
 use crate::error::to_python;
 use crate::function::Function;
-use crate::input::{Held, Input};
+use crate::input::{Class, Held, Input};
 use crate::run::detached;
+use fewer::Result;
+use fewer::data::{DenseView, Features};
+use fewer::linalg::Matrix;
 use fewer::model::Model;
-use numpy::PyArray1;
+use numpy::npyffi::NPY_ORDER;
+use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -22,6 +26,12 @@ pub struct PyModel {
 /// How to restore a model, and from what: the text of its file and the user's function.
 type Reduced<'py> = (Bound<'py, PyAny>, (String, Option<Bound<'py, PyDict>>));
 
+/// Name, weights, effects.
+type ExplainedTerm = (String, Vec<f64>, Vec<f64>);
+
+/// γ, rows of the centres, centres.
+type KernelParts<'py> = (f64, Bound<'py, PyArray1<usize>>, Bound<'py, PyArray2<f64>>);
+
 impl PyModel {
     pub fn new(model: Model, function: Option<Function>) -> Self {
         Self { model, function }
@@ -29,17 +39,11 @@ impl PyModel {
 
     /// Gives a model that was read its user's function back.
     fn restore(mut model: Model, functions: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
-        let basis = serde_json::from_str::<serde_json::Value>(&model.to_json().map_err(to_python)?)
-            .ok()
-            .and_then(|mut file| file.pointer_mut("/model/basis").map(serde_json::Value::take))
-            .unwrap_or_default();
-        if basis["kind"] != "functions" {
+        let Some(name) = model.needs_function().map(String::from) else {
             return Ok(Self::new(model, None));
-        }
-        let name = basis["name"].as_str().unwrap_or_default();
-        let terms = serde_json::from_value(basis["terms"].clone()).unwrap_or_default();
+        };
         let given = match functions {
-            Some(functions) => functions.get_item(name)?,
+            Some(functions) => functions.get_item(&name)?,
             None => None,
         };
         let Some(callable) = given else {
@@ -48,23 +52,71 @@ impl PyModel {
                  with functions={{'{name}': ...}}"
             )));
         };
-        let function = Function::new(callable.unbind(), name.into(), terms);
+        // Only the number of its values matters from here on.
+        let terms = vec![String::new(); model.basis_size()];
+        let function = Function::new(callable.unbind(), name, terms);
         model.supply_function(function.clone()).map_err(to_python)?;
         Ok(Self::new(model, Some(function)))
     }
+
+    /// Gives `work` the features that the inputs are, or are encoded to.
+    fn apply<T: Send>(
+        &self,
+        py: Python<'_>,
+        x: &Input<'_>,
+        work: impl FnOnce(Features<'_>) -> Result<T> + Send,
+    ) -> PyResult<T> {
+        let held = x.hold()?;
+        detached(py, self.function.as_ref(), || match &held {
+            Held::Borrowed(features) => work(*features),
+            Held::Sparse(matrix) => work(matrix.view().into()),
+            Held::Table(table) => {
+                let matrix = self.model.encode(table)?;
+                let (rows, columns) = (matrix.rows(), matrix.columns());
+                work(DenseView::by_columns(matrix.as_slice(), rows, columns)?.into())
+            }
+        })
+    }
+}
+
+fn to_array<'py>(py: Python<'py>, matrix: &Matrix) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let shape = [matrix.rows(), matrix.columns()];
+    let values = PyArray1::from_slice(py, matrix.as_slice());
+    values.reshape_with_order(shape, NPY_ORDER::NPY_FORTRANORDER)
 }
 
 #[pymethods]
 impl PyModel {
     /// The mean prediction for each row.
     fn predict<'py>(&self, py: Python<'py>, x: Input<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let held = x.hold()?;
-        let values = detached(py, self.function.as_ref(), || match &held {
-            Held::Borrowed(features) => self.model.predict(*features),
-            Held::Sparse(matrix) => self.model.predict(matrix.view()),
-            Held::Table(table) => self.model.predict_table(table),
-        })?;
+        let values = self.apply(py, &x, |features| self.model.predict(features))?;
         Ok(PyArray1::from_vec(py, values))
+    }
+
+    /// The outputs for each row.
+    fn decision<'py>(&self, py: Python<'py>, x: Input<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let values = self.apply(py, &x, |features| self.model.decision(features))?;
+        to_array(py, &values)
+    }
+
+    /// The position of the most probable class for each row.
+    fn predict_codes<'py>(
+        &self,
+        py: Python<'py>,
+        x: Input<'py>,
+    ) -> PyResult<Bound<'py, PyArray1<usize>>> {
+        let codes = self.apply(py, &x, |features| self.model.predict_codes(features))?;
+        Ok(PyArray1::from_vec(py, codes))
+    }
+
+    /// The probability of each class for each row.
+    fn predict_probabilities<'py>(
+        &self,
+        py: Python<'py>,
+        x: Input<'py>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let values = self.apply(py, &x, |features| self.model.predict_probabilities(features))?;
+        to_array(py, &values)
     }
 
     /// The text of a model file.
@@ -116,19 +168,28 @@ impl PyModel {
     }
 
     fn __repr__(&self) -> String {
-        format!("<{} model: {}>", self.model.method(), self.model.formula())
+        let (kept, offered) = (self.model.n_terms(), self.model.basis_size());
+        format!("<{} model: {kept} of {offered} terms>", self.model.method())
     }
 
-    /// The model as one line.
-    fn formula(&self) -> String {
-        self.model.formula()
+    /// An output as one line.
+    fn formula(&self, output: usize) -> PyResult<String> {
+        if output >= self.model.outputs() {
+            return Err(PyValueError::new_err(format!("there is no output {output}")));
+        }
+        Ok(self.model.formula_of(output))
     }
 
-    /// A table for reading, and its rows: name, weight, effect of one standard deviation.
-    fn explain(&self) -> (String, Vec<(String, f64, f64)>) {
+    /// A table for reading; what each output stands for; and the rows of the table: name, weight
+    /// in each output, effect of one standard deviation on each output.
+    fn explain(&self) -> (String, Vec<String>, Vec<ExplainedTerm>) {
         let explanation = self.model.explain();
-        let rows = explanation.terms.iter().map(|t| (t.name.clone(), t.weight(), t.effect()));
-        (explanation.to_string(), rows.collect())
+        let text = explanation.to_string();
+        let rows = explanation.terms.into_iter().map(|t| {
+            let effects = t.weights.iter().map(|w| w * t.deviation).collect();
+            (t.name, t.weights, effects)
+        });
+        (text, explanation.outputs, rows.collect())
     }
 
     /// Name of the method that made the model.
@@ -147,6 +208,12 @@ impl PyModel {
     #[getter]
     fn feature_names(&self) -> Vec<String> {
         self.model.feature_names().to_vec()
+    }
+
+    /// Whether the user named them.
+    #[getter]
+    fn is_named(&self) -> bool {
+        self.model.is_named()
     }
 
     /// Names of the columns of the table it was fitted on, where that had words in it.
@@ -179,16 +246,42 @@ impl PyModel {
         self.model.basis_size()
     }
 
-    /// Weights of all functions of the basis.
+    /// The position of each term among the functions of the basis.
     #[getter]
-    fn coefficients<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        PyArray1::from_vec(py, self.model.coefficients())
+    fn positions<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<usize>> {
+        PyArray1::from_iter(py, self.model.terms().iter().map(|t| t.index))
     }
 
-    /// The intercept.
+    /// Weights of the terms: a row for each output.
     #[getter]
-    fn intercept(&self) -> f64 {
-        self.model.intercept()
+    fn weights<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let terms = self.model.terms();
+        let all = terms.iter().flat_map(|t| t.weights.iter().copied()).collect();
+        to_array(py, &Matrix::from_columns(self.model.outputs(), terms.len(), all))
+    }
+
+    /// The intercept of each output.
+    #[getter]
+    fn intercepts<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        let all = (0..self.model.outputs()).map(|k| self.model.intercept_of(k));
+        PyArray1::from_vec(py, all.collect())
+    }
+
+    /// The classes.
+    #[getter]
+    fn classes(&self) -> Option<Vec<Class>> {
+        self.model.classes().map(|classes| classes.iter().map(Class::of_label).collect())
+    }
+
+    /// Where the terms are kernels: γ, training rows of the centres, the centres.
+    #[getter]
+    fn kernel<'py>(&self, py: Python<'py>) -> PyResult<Option<KernelParts<'py>>> {
+        let Some(kernel) = self.model.kernel() else { return Ok(None) };
+        let rows = kernel.rows();
+        let centres = (0..rows.len()).flat_map(|k| kernel.centre(k)).collect();
+        let shape = [rows.len(), self.model.feature_names().len()];
+        let centres = PyArray1::from_vec(py, centres).reshape(shape)?;
+        Ok(Some((kernel.gamma(), PyArray1::from_slice(py, rows), centres)))
     }
 
     /// Standard deviation of the noise.

@@ -1,0 +1,138 @@
+"""Parameters and attributes that several estimators have, described once."""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from typing import TypeVar
+
+T = TypeVar("T", bound=type)
+
+PARAMETERS = """
+prior : {"jeffreys", "laplace", "gaussian"}, default="jeffreys"
+    The prior on the weights. Jeffreys is the sparsest and has no parameter; Laplace is the
+    Lasso's; Gaussian is ridge regression's, which keeps every term.
+lam : float, optional
+    λ of the Laplace or Gaussian prior, in the units of the objective above.
+lam_ratio : float, optional
+    λ as a part of the largest useful one, in (0, 1]; 0.1 where neither is given.
+noise : float, optional
+    Standard deviation σ of the noise. Estimated where it is not given.
+basis : str or callable, default="linear"
+    The functions of x to choose terms from.
+
+    - ``"linear"``: the columns themselves; ``"polynomial"``: their products up to `degree`.
+    - Kernels k(x, c), one for each centre c: ``"rbf"`` exp(−γ‖x−c‖²), ``"laplacian"``
+      exp(−γ‖x−c‖₁), ``"matern32"`` and ``"matern52"`` (of length 1/√(2γ)),
+      ``"polynomial-kernel"`` (γ x·c + coef0)^degree, ``"linear-kernel"`` x·c.
+    - ``"precomputed"``: X holds kernel values, a column for each training row.
+    - A callable takes an array of shape (m, n_features), a block of rows, and returns one of
+      shape (m, k), whose rows depend on that row only. Where it returns a data frame, its column
+      names become the names of the terms.
+degree : int, default=2
+    Degree of the polynomial basis and of the polynomial kernel.
+gamma : float or {"scale", "median"}, default="scale"
+    γ of the kernels: a number, 1/(n_features · variance of the inputs), or 1/(median distance
+    of two rows)².
+coef0 : float, default=1.0
+    Constant of the polynomial kernel.
+candidates : int, optional
+    Offer kernels at so many centres only. All distinct training rows by default.
+landmarks : {"kmeans", "random"}, default="kmeans"
+    How `candidates` centres are chosen among the training rows: far from each other, by the
+    seeding of k-means++, or at random.
+centres : array-like of shape (n_centres, n_features), optional
+    Your own centres for the kernels, instead of training rows.
+standardize : bool, default=True
+    Whether the prior applies to columns of unit variance; for kernels, whether inputs have unit
+    variance inside. `coef_` is always in the units of the data.
+fit_intercept : bool or "penalised", default=True
+    Whether there is an intercept; ``"penalised"`` puts the prior on it too, as in the paper.
+variant : {"exact", "paper"}, default="exact"
+    ``"paper"`` starts and stops as the paper does.
+max_terms : int, optional
+    Keep at most so many terms.
+class_weight : dict or "balanced", optional
+    Weights of the classes, on top of those of the rows: by label, 1 for those left out, or such
+    that every class weighs the same.
+tol : float, default=1e-8
+    Bound on the certificate, at which the fit ends.
+max_iter : int, default=10000
+    Iterations after which it ends in any case, with a ``ConvergenceWarning``.
+max_time : float, optional
+    Seconds after which it ends in any case.
+memory_limit : float, default=4e9
+    Bytes that matrices may take. A fit that needs more is refused at once.
+random_state : int, RandomState instance or None, default=0
+    Seed of the choice of landmarks; nothing else is random.
+n_jobs : int, optional
+    Threads; all by default. The answer is the same to the bit for any number.
+verbose : int, default=0
+    1 reports to stderr how the fit went, 2 every iteration.
+"""
+
+ATTRIBUTES = """
+n_terms_ : int
+    Number of terms kept.
+terms_ : list of str
+    Their names.
+relevance_ : ndarray of int of shape (n_terms_,) or None
+    For kernels: the training row of each term's centre, from 0 (or its position in `centres`).
+relevance_vectors_ : ndarray of shape (n_terms_, n_features) or None
+    For kernels: the centres, in the units of the data.
+gamma_ : float or None
+    For kernels: γ in force, for inputs of unit variance where `standardize` is true.
+objective_ : float
+    The objective above at the end.
+certificate_ : Certificate
+    How near the end is to a stationary point (or, where the problem is convex, to the
+    optimum); also ``float(certificate_)``.
+trace_ : ndarray
+    The objective after each iteration, and after a last step of Newton's method where there was
+    one; empty for more than two classes.
+n_iter_ : int
+    Iterations done.
+converged_ : bool
+    Whether the certificate is within `tol`.
+termination_ : str
+    ``"converged"``, ``"iteration_limit"``, ``"time_limit"``, or ``"degenerate"`` where there
+    was nothing to iterate on.
+lam_ : float or None
+    λ in force.
+dropped_columns_ : dict of str to str
+    Columns that took no part, such as constant ones, and why.
+notes_ : list of str
+    What else should be known about the fit.
+n_features_in_ : int
+    Number of features.
+feature_names_in_ : ndarray of str
+    Their names, where X had names.
+model_ : object
+    The model itself, as saved by :meth:`save`.
+"""
+
+
+def documented(cls: T) -> T:
+    """Put the descriptions in the places of ``{parameters}`` and ``{attributes}``.
+
+    The parameters are those of the class, in its order; each must be described.
+    """
+    if cls.__doc__ is not None:  # as it is with python -OO
+        described = _entries(PARAMETERS)
+        names = inspect.signature(cls).parameters
+        parameters = "\n".join(described[name] for name in names)
+        doc = inspect.cleandoc(cls.__doc__)
+        doc = doc.replace("{parameters}", parameters).replace("{attributes}", ATTRIBUTES.strip())
+        cls.__doc__ = textwrap.indent(doc, "    ").lstrip() + "\n    "
+    return cls
+
+
+def _entries(text: str) -> dict[str, str]:
+    """Return the entries by name."""
+    entries: list[str] = []
+    for line in text.strip().split("\n"):
+        if line.startswith(" ") or not line:
+            entries[-1] += f"\n{line}"
+        else:
+            entries.append(line)
+    return {entry.partition(" ")[0]: entry for entry in entries}
