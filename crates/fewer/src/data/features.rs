@@ -1,8 +1,10 @@
 //! The inputs x, borrowed from the caller in whatever order they have.
 
-use super::SparseView;
+use super::{SparseRows, SparseView};
 use crate::error::{Error, Result};
 use crate::linalg::{Layout, Tile};
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hasher};
 use std::ops::Range;
 
 /// A dense matrix borrowed from the caller: `f64` or `f32`, by rows, by columns, or strided.
@@ -196,6 +198,40 @@ impl<'a> Features<'a> {
             Features::Dense(x) => x.columns(),
             Features::Sparse(x) => x.columns(),
         }
+    }
+
+    /// Number of different rows among those of positive weight, or `enough` if there are more.
+    pub(crate) fn distinct_rows(&self, weights: Option<&[f64]>, enough: usize) -> usize {
+        let by_row = match self {
+            Features::Dense(_) => None,
+            Features::Sparse(x) => Some(SparseRows::new(*x)),
+        };
+        // Hashes of 64 bits: a collision would only make the count a little too small.
+        let hash = |i: usize| {
+            let mut hasher = DefaultHasher::new();
+            match (self, &by_row) {
+                (Features::Sparse(_), Some(rows)) => {
+                    for (j, v) in rows.row(i).filter(|(_, v)| *v != 0.0) {
+                        hasher.write_usize(j);
+                        hasher.write_u64(v.to_bits());
+                    }
+                }
+                (Features::Dense(x), _) => {
+                    // −0 and 0 are one value.
+                    (0..x.columns()).for_each(|j| hasher.write_u64((x.get(i, j) + 0.0).to_bits()));
+                }
+                _ => {}
+            }
+            hasher.finish()
+        };
+        let mut seen = HashSet::new();
+        for i in (0..self.rows()).filter(|&i| weights.is_none_or(|w| w[i] > 0.0)) {
+            seen.insert(hash(i));
+            if seen.len() >= enough {
+                return enough;
+            }
+        }
+        seen.len()
     }
 
     /// The first value (by row) that is not a finite number, with its place.

@@ -10,7 +10,7 @@ mod target;
 
 pub(crate) use dataset::check_features;
 pub(crate) use encoder::quoted;
-pub(crate) use moments::{Standardised, Units};
+pub(crate) use moments::{Standardised, Units, partial_sums};
 pub(crate) use sparse::SparseRows;
 
 pub use dataset::Dataset;

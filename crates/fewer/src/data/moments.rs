@@ -121,6 +121,12 @@ pub(crate) fn power_of_two(size: f64) -> f64 {
     if size > 0.0 { size.log2().round().clamp(-1000.0, 1000.0).exp2() } else { 1.0 }
 }
 
+/// How many partial sums are held at a time while the moments of so many rows are made.
+pub(crate) fn partial_sums(rows: usize) -> usize {
+    let chunks = rows.div_ceil(CHUNK_ROWS).max(1);
+    chunks.min(2) + chunks.ilog2() as usize
+}
+
 /// The sums over one or more chunks.
 #[derive(Debug, Clone)]
 pub struct Moments {

@@ -1,7 +1,7 @@
 //! The ridge problem inside every step of the reweighted engine, in the cheaper of two forms.
 
 use super::{Interrupted, Observer};
-use crate::data::{Moments, Units};
+use crate::data::{Moments, Units, partial_sums};
 use crate::design::Design;
 use crate::error::{Error, Result};
 use crate::linalg::{Cholesky, Matrix, axpy, dot};
@@ -163,7 +163,7 @@ impl<'a> LeastSquares<'a> {
         if self.only_rows || self.has_gram_for(active) || active.len() > design.rows() {
             return Ok(());
         }
-        check_memory(active.len(), self.memory_limit)?;
+        check_memory(active.len(), design.rows(), self.memory_limit)?;
         let zeros = vec![0.0; design.rows()];
         let moments =
             Moments::of(design.raw(), active, &zeros, design.weights(), true, self.observer)?;
@@ -248,7 +248,7 @@ impl<'a> LeastSquares<'a> {
 
     fn outer(&self, active: &[usize], u: &[f64]) -> Result<Matrix> {
         let design = self.rows_needed()?;
-        check_memory(design.rows(), self.memory_limit)?;
+        check_memory(design.rows(), design.rows(), self.memory_limit)?;
         Ok(design.outer(active, u, self.observer)?)
     }
 
@@ -321,10 +321,11 @@ impl<'a> LeastSquares<'a> {
     }
 }
 
-/// Whether a system of so many equations fits the limit.
-pub(crate) fn check_memory(order: usize, limit: usize) -> Result<()> {
+/// Whether a system of so many equations, made from so many rows, fits the limit.
+pub(crate) fn check_memory(order: usize, rows: usize, limit: usize) -> Result<()> {
     // The matrix, its copy that is factorised, and partial sums while it is built.
-    let needed = order.saturating_mul(order).saturating_mul(8 * 8);
+    let matrices = 2 + partial_sums(rows);
+    let needed = order.saturating_mul(order).saturating_mul(8 * matrices);
     if needed <= limit {
         return Ok(());
     }

@@ -173,6 +173,8 @@ pub(crate) struct Shared<'s> {
     pub target: &'s str,
     /// Whether the columns are kernels.
     pub kernel: bool,
+    /// Different rows of positive weight; counted only as far as it matters.
+    pub distinct: usize,
     pub deadline: Option<Instant>,
     pub observer: &'s dyn Observer,
 }
@@ -345,7 +347,7 @@ impl Em {
                 columns = Box::new(WithOnes(columns));
             }
             let limit = self.memory_limit as usize;
-            check_memory(columns.columns().min(columns.rows()), limit)?;
+            check_memory(columns.columns().min(columns.rows()), columns.rows(), limit)?;
             let all: Vec<usize> = (0..columns.columns()).collect();
             let gram = columns.columns() <= columns.rows() && !self.route.rows;
             let moments = Moments::of(&*columns, &all, target, weights, gram, observer)?;
@@ -363,6 +365,8 @@ impl Em {
             work(Shared {
                 target: data.target_name(),
                 kernel: basis.is_kernel(),
+                // More than twice as many rows as columns can bear all of them.
+                distinct: data.features().distinct_rows(weights, 2 * columns.columns() + 1),
                 deadline,
                 observer,
                 ..shared
@@ -433,6 +437,7 @@ impl Em {
             features,
             target: "y",
             kernel: false,
+            distinct: usize::MAX,
             deadline: None,
             observer: &Silent,
             units,

@@ -102,7 +102,8 @@ impl ProbitClassifier {
             };
             // Each class has equations of its own: at once only where they fit.
             let order = shared.usable.len().min(data.rows());
-            let at_once = check_memory(order, self.0.memory_limit as usize / positives.len());
+            let limit = self.0.memory_limit as usize / positives.len();
+            let at_once = check_memory(order, data.rows(), limit);
             let fitted: Vec<(Output, Vec<String>)> = if at_once.is_ok() {
                 (0..positives.len()).into_par_iter().map(one).collect::<Result<_>>()?
             } else {

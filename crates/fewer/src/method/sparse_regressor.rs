@@ -207,8 +207,8 @@ impl SparseRegressor {
         likelihood: &mut Gaussian<'_>,
     ) -> Result<Start> {
         let (usable, weight) = (&shared.usable, shared.weight);
-        // Kernels on all rows can follow anything, however often the rows are repeated.
-        let half = if shared.kernel { 0.5 * weight.min(usable.len() as f64) } else { 0.5 * weight };
+        // Repeated rows tell no more about how many terms the data can bear.
+        let half = 0.5 * weight.min(shared.distinct as f64);
         let start = self.least_squares_start(shared, data, likelihood, usable)?;
         let trusted = self.0.variant == Variant::Paper
             || self.0.route.least_squares_start
@@ -301,8 +301,8 @@ impl SparseRegressor {
             // Residuals of the Lasso are too large, for its weights are too small: refit them.
             let refit = self.least_squares_start(shared, data, &mut known, &active)?;
             known.update(data, &active, &refit.beta)?;
-            let left = (weight - active.len() as f64).max(0.1 * weight);
-            let next = known.residual_square() / left;
+            let left = 1.0 - active.len() as f64 / weight.min(shared.distinct as f64);
+            let next = known.residual_square() / (weight * left.max(0.1));
             if (next / variance - 1.0).abs() < 0.02 {
                 break;
             }
