@@ -330,7 +330,11 @@ impl Reweighted<'_, '_> {
         for k in 0..self.active.len() {
             let pull = self.pull(k);
             let alone = if self.prior.pull_at_zero().is_some() { own(k).abs() } else { largest };
-            let part = (precision * residual[k] - pull).abs() / pull.abs().max(precision * alone);
+            let violation = (precision * residual[k] - pull).abs();
+            let part = violation / pull.abs().max(precision * alone);
+            if violation == 0.0 {
+                continue;
+            }
             if part.is_nan() {
                 return f64::INFINITY;
             }

@@ -625,7 +625,9 @@ impl Em {
         let log_unit = shared.weight * target_unit.ln();
         let total = |of: &dyn Fn(&Output) -> f64| outputs.iter().map(of).sum::<f64>();
         let worst = |of: &dyn Fn(&Output) -> f64| {
-            outputs.iter().map(of).fold(0.0, |a: f64, v| if v > a || v.is_nan() { v } else { a })
+            let values = outputs.iter().map(of);
+            // A model file has no infinity.
+            values.fold(0.0, |a: f64, v| if v.is_nan() { f64::MAX } else { a.max(v) }).min(f64::MAX)
         };
         let certificate = if outputs.iter().all(|o| o.outcome.gap.is_some()) {
             Certificate {
