@@ -10,7 +10,7 @@
 
 from importlib.metadata import version as _version
 
-from fewer import plots
+from fewer import kernels, plots
 from fewer._base import Certificate, EmptyModelWarning, Explanation, load
 from fewer.probit_classifier import ProbitClassifier
 from fewer.sparse_regressor import SparseRegressor
@@ -21,6 +21,7 @@ __all__ = [
     "Explanation",
     "ProbitClassifier",
     "SparseRegressor",
+    "kernels",
     "load",
     "plots",
 ]

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from fewer._data import Input, Labels, Target
 
-__all__ = ["Model", "_panic", "_restore", "fit"]
+__all__ = ["Model", "_panic", "_restore", "fit", "kernel_matrix"]
 
 def fit(
     method: str,
@@ -21,6 +21,14 @@ def fit(
     function: tuple[Callable[..., Any], str, list[str]] | None = None,
     progress: Callable[[int, int, float, float], None] | None = None,
 ) -> Model: ...
+def kernel_matrix(
+    x: Input,
+    centres: NDArray[np.float64],
+    kernel: str,
+    gamma: float,
+    degree: int,
+    coef0: float,
+) -> NDArray[np.float64]: ...
 def _restore(text: str, functions: Mapping[str, Callable[..., Any]] | None) -> Model: ...
 def _panic() -> None: ...
 

@@ -165,6 +165,15 @@ impl Held<'_> {
     }
 
     /// A data set of these inputs, or of the table they were encoded from.
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        match self {
+            Held::Borrowed(features) => features.rows(),
+            Held::Sparse(matrix) => matrix.view().rows(),
+            Held::Table(table) => table.rows(),
+        }
+    }
+
     pub fn dataset<'a>(
         &'a self,
         encoded: Option<&'a (Encoder, Matrix)>,

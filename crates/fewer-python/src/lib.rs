@@ -14,8 +14,11 @@ mod _core {
     use super::*;
     use crate::function::Function;
     use crate::input::{Input, Targets, slice};
-    use fewer::basis::BlockFunction;
-    use numpy::PyReadonlyArray1;
+    use fewer::Error;
+    use fewer::basis::{
+        Basis, BlockFunction, Centres, FixedBasis, Gamma, KernelForm, KernelSettings,
+    };
+    use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
     use pyo3::types::PyDict;
     use std::sync::Arc;
 
@@ -65,6 +68,44 @@ mod _core {
             fewer::method::fit(method, settings, shared, &data, observer)
         })?;
         Ok(PyModel::new(model, function))
+    }
+
+    /// The kernel matrix of rows `x` with the rows of `centres`; `kernel` is its name in settings.
+    #[pyfunction]
+    fn kernel_matrix<'py>(
+        py: Python<'py>,
+        x: Input<'py>,
+        centres: PyReadonlyArray2<'py, f64>,
+        kernel: &str,
+        gamma: f64,
+        degree: u32,
+        coef0: f64,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let form: KernelForm = serde_json::from_value(kernel.into())
+            .map_err(|e| error::to_python(Error::setting("kernel", kernel, e.to_string())))?;
+        let held = x.hold()?;
+        let points: Vec<Vec<f64>> =
+            centres.as_array().rows().into_iter().map(|row| row.to_vec()).collect();
+        let settings = KernelSettings {
+            form,
+            gamma: Gamma::Number(gamma),
+            degree,
+            coef0,
+            centres: Centres::Given(points),
+            standardize: false,
+        };
+        let (values, columns) = run::watched(py, None, None, |observer| {
+            let data = held.dataset(None, vec![0.0; held.rows()].into(), None)?;
+            data.check()?;
+            match Basis::Kernel(settings).resolve(&data)? {
+                FixedBasis::Kernel(kernel) => {
+                    Ok((kernel.matrix(*data.features(), observer)?, kernel.rows().len()))
+                }
+                _ => Err(Error::setting("kernel", "?", "a kernel is expected")),
+            }
+        })?;
+        let rows = values.len() / columns.max(1);
+        PyArray1::from_vec(py, values).reshape([rows, columns])
     }
 
     /// The inverse of pickling a model.

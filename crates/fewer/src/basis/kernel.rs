@@ -3,14 +3,13 @@
 use super::centres::{Centre, Centres, Landmarks, distinct_rows, random_subset, spread_subset};
 use super::linear::whole;
 use crate::data::{Dataset, Features, Moments};
-use crate::design::{Columns, DenseColumns, DenseKernel, SparseKernel};
+use crate::design::{Columns, DenseColumns, DenseKernel, RowWriter, SparseKernel};
 use crate::engine::{Observer, Silent};
 use crate::error::{Error, Result};
 use crate::linalg::Tile;
 use crate::special::exp_of_multiples;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use std::ops::Range;
 
 /// Rows of the kernel matrix that are computed at a time.
 const ROWS: usize = 128;
@@ -266,6 +265,57 @@ impl Kernel {
         1.0 / *distances.select_nth_unstable_by(middle, f64::total_cmp).1
     }
 
+    fn on_demand<'a>(&'a self, x: Features<'a>) -> Box<dyn RowWriter + 'a> {
+        match x {
+            // A column more than half full may have an offset that cancels in sparse products.
+            Features::Sparse(view)
+                if (0..view.columns()).all(|j| 2 * view.column(j).len() <= view.rows()) =>
+            {
+                Box::new(SparseKernel::new(self, view))
+            }
+            _ => Box::new(DenseKernel::new(self, whole(x))),
+        }
+    }
+
+    /// The kernel matrix of the rows of x with all centres, row after row.
+    ///
+    /// ```
+    /// use fewer::basis::{Basis, Centres, FixedBasis, Gamma, KernelForm, KernelSettings};
+    /// use fewer::data::{Dataset, DenseView};
+    /// use fewer::engine::Silent;
+    /// let x = DenseView::by_rows(&[0.0, 1.0], 2, 1)?;
+    /// let data = Dataset::new(x, &[0.0, 0.0])?;
+    /// let settings = KernelSettings {
+    ///     form: KernelForm::Rbf,
+    ///     gamma: Gamma::Number(2.0),
+    ///     degree: 1,
+    ///     coef0: 0.0,
+    ///     centres: Centres::Rows,
+    ///     standardize: false,
+    /// };
+    /// let FixedBasis::Kernel(kernel) = Basis::Kernel(settings).resolve(&data)? else { panic!() };
+    /// let k = kernel.matrix(x, &Silent)?;
+    /// assert!((k[1] - (-2.0f64).exp()).abs() < 1e-15);
+    /// # Ok::<(), fewer::Error>(())
+    /// ```
+    pub fn matrix<'a>(
+        &self,
+        x: impl Into<Features<'a>>,
+        observer: &dyn Observer,
+    ) -> Result<Vec<f64>> {
+        let x = x.into();
+        let columns = self.len();
+        let kernel = self.on_demand(x);
+        let all: Vec<usize> = (0..columns).collect();
+        let mut values = vec![0.0; x.rows() * columns];
+        values.par_chunks_mut((ROWS * columns).max(1)).enumerate().try_for_each(|(c, out)| {
+            observer.check()?;
+            kernel.write(c * ROWS..c * ROWS + out.len() / columns, &all, out);
+            Ok::<(), Error>(())
+        })?;
+        Ok(values)
+    }
+
     /// The columns for rows of x: computed when asked for, or held where they fit.
     pub(super) fn columns<'a>(
         &'a self,
@@ -274,50 +324,11 @@ impl Kernel {
         observer: &dyn Observer,
     ) -> Result<Box<dyn Columns + 'a>> {
         let (rows, columns) = (x.rows(), self.len());
-        let needed = rows.saturating_mul(columns).saturating_mul(8);
-        let held = needed <= memory_limit / 4;
-        let all: Vec<usize> = (0..columns).collect();
-        let hold = |write: &(dyn Fn(Range<usize>, &mut [f64]) + Sync)| {
-            let mut values = vec![0.0; rows * columns];
-            values.par_chunks_mut((ROWS * columns).max(1)).enumerate().try_for_each(
-                |(c, out)| {
-                    observer.check()?;
-                    write(c * ROWS..c * ROWS + out.len() / columns, out);
-                    Ok::<(), Error>(())
-                },
-            )?;
-            Ok(Box::new(DenseColumns::ByRows { rows, columns, values }) as Box<dyn Columns>)
-        };
-        match x {
-            Features::Dense(_) => {
-                let kernel = DenseKernel::new(self, whole(x));
-                if held {
-                    return hold(&|rows, out| kernel.write(rows, &all, out));
-                }
-                Ok(Box::new(kernel))
-            }
-            // A column more than half full may have an offset that cancels in sparse products.
-            Features::Sparse(view)
-                if (0..view.columns()).any(|j| 2 * view.column(j).len() > rows) =>
-            {
-                let kernel = DenseKernel::new(self, whole(x));
-                if held {
-                    return hold(&|rows, out| kernel.write(rows, &all, out));
-                }
-                Ok(Box::new(kernel))
-            }
-            Features::Sparse(x) => {
-                let kernel = SparseKernel::new(self, x);
-                if held {
-                    return hold(&|rows, out| {
-                        let mut tile = Tile::default();
-                        kernel.fill(rows, &all, &mut tile);
-                        out.copy_from_slice(tile.by_rows().values());
-                    });
-                }
-                Ok(Box::new(kernel))
-            }
+        if rows.saturating_mul(columns).saturating_mul(8) > memory_limit / 4 {
+            return Ok(self.on_demand(x));
         }
+        let values = self.matrix(x, observer)?;
+        Ok(Box::new(DenseColumns::ByRows { rows, columns, values }))
     }
 
     /// Turns squared distances (or L1 distances, or dot products) into kernel values.

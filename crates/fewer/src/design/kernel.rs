@@ -10,6 +10,12 @@ use std::ops::Range;
 /// matrices, which are faster and, for standardised inputs, as good.
 const DIRECT: usize = 6;
 
+/// Columns that are cheapest to compute row after row.
+pub(crate) trait RowWriter: Columns {
+    /// Writes the given rows of the given columns, row after row.
+    fn write(&self, rows: Range<usize>, columns: &[usize], out: &mut [f64]);
+}
+
 /// Kernel columns of dense rows, a tile at a time.
 pub(crate) struct DenseKernel<'a> {
     kernel: &'a Kernel,
@@ -42,9 +48,10 @@ impl<'a> DenseKernel<'a> {
         source.update(|_, j, v| (v - shift[j]) * scale[j]);
         source.by_rows()
     }
+}
 
-    /// Writes the given rows of the given columns, row after row.
-    pub fn write(&self, rows: Range<usize>, columns: &[usize], out: &mut [f64]) {
+impl RowWriter for DenseKernel<'_> {
+    fn write(&self, rows: Range<usize>, columns: &[usize], out: &mut [f64]) {
         let (kernel, m) = (self.kernel, columns.len());
         let d = kernel.input_units().0.len();
         if m == 0 {
@@ -195,5 +202,13 @@ impl Columns for SparseKernel<'_> {
             }
         }
         kernel.transform(tile.values_mut());
+    }
+}
+
+impl RowWriter for SparseKernel<'_> {
+    fn write(&self, rows: Range<usize>, columns: &[usize], out: &mut [f64]) {
+        let mut tile = Tile::default();
+        self.fill(rows, columns, &mut tile);
+        out.copy_from_slice(tile.by_rows().values());
     }
 }

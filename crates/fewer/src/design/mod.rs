@@ -9,7 +9,7 @@ mod sparse;
 mod standardised;
 
 pub use dense::DenseColumns;
-pub(crate) use kernel::{DenseKernel, SparseKernel};
+pub(crate) use kernel::{DenseKernel, RowWriter, SparseKernel};
 pub use sparse::SparseColumns;
 pub use standardised::Design;
 
