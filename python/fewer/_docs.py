@@ -76,9 +76,9 @@ n_terms_ : int
     Number of terms kept.
 terms_ : list of str
     Their names.
-relevance_ : ndarray of int of shape (n_terms_,) or None
+relevance_ : ndarray of int of shape (n_terms,) or None
     For kernels: the training row of each term's centre, from 0 (or its position in `centres`).
-relevance_vectors_ : ndarray of shape (n_terms_, n_features) or None
+relevance_vectors_ : ndarray of shape (n_terms, n_features) or None
     For kernels: the centres, in the units of the data.
 gamma_ : float or None
     For kernels: γ in force, for inputs of unit variance where `standardize` is true.

@@ -48,7 +48,7 @@ class ProbitClassifier(Classifier):
     coef_ : ndarray of shape (1, n_basis) or (n_classes, n_basis)
         Weights of all functions of the basis, zeros included (for a data frame with text, of the
         encoded columns), for ``classes_[1]`` where there are two classes and else for each; for
-        kernels (…, n_terms_): those of the terms kept, as in `relevance_`.
+        kernels (…, n_terms): those of the terms kept, as in `relevance_`.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         The intercepts.
     {attributes}

@@ -37,7 +37,7 @@ class SparseRegressor(Regressor):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_basis,) or (n_terms_,)
+    coef_ : ndarray of shape (n_basis,) or (n_terms,)
         Weights of all functions of the basis, zeros included (for a data frame with text, of the
         encoded columns); for kernels those of the terms kept, as in `relevance_`.
     intercept_ : float
