@@ -19,8 +19,6 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Chosen by measurement: see papers/.
-const DEFAULT_LAM_RATIO: f64 = 0.1;
 /// The papers' start: a ridge this small against the mean square of a column.
 const START_RIDGE: f64 = 1e-6;
 /// The papers' stop.
@@ -466,8 +464,9 @@ impl Em {
         shared: &Shared<'_>,
         pull: &[f64],
         precision: f64,
+        default_ratio: f64,
     ) -> (Option<f64>, Box<dyn ScaleMixture>) {
-        let ratio = self.lam_ratio.unwrap_or(DEFAULT_LAM_RATIO);
+        let ratio = self.lam_ratio.unwrap_or(default_ratio);
         let largest = |of: &dyn Fn(usize) -> f64| {
             shared.usable.iter().map(|&j| precision * of(j)).fold(0.0, f64::max)
         };

@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// | setting | default | meaning |
 /// |---|---|---|
+/// | `lam_ratio` | 0.005 | λ as a part of λ_max, used when `lam` is not given |
 /// | `class_weight` | – | `"balanced"`, or a weight for each class |
 ///
 /// More than two classes are fitted one against the rest, on shared columns and with the same λ;
@@ -54,6 +55,9 @@ use serde::{Deserialize, Serialize};
 pub struct ProbitClassifier(Em);
 
 em_builder!(ProbitClassifier);
+
+/// The best on average over the data of `benchmarks/lam_ratio.py`.
+const LAM_RATIO: f64 = 0.005;
 
 impl ProbitClassifier {
     /// Weights of the classes, on top of the rows' own.
@@ -95,7 +99,7 @@ impl ProbitClassifier {
             let strongest: Vec<f64> = (0..shared.scale.len())
                 .map(|j| pulls.iter().fold(0.0, |a: f64, p| a.max(p[j].abs())))
                 .collect();
-            let (lam, prior) = self.0.resolve_prior(&shared, &strongest, 1.0);
+            let (lam, prior) = self.0.resolve_prior(&shared, &strongest, 1.0, LAM_RATIO);
             let one = |k: usize| {
                 let label = &classes[positives[k]];
                 self.one_against_rest(&shared, &outputs[k], weights, &*prior, &pulls[k], label)
@@ -216,7 +220,7 @@ impl ProbitClassifier {
             // Least squares spread the weight over columns that say the same, until each had too
             // little to live; the Lasso's terms do not.
             let lasso = Em { prior: PriorKind::Laplace, ..self.0.clone() };
-            let (_, laplace) = lasso.resolve_prior(shared, pull, 1.0);
+            let (_, laplace) = lasso.resolve_prior(shared, pull, 1.0, LAM_RATIO);
             let start = self.0.least_squares_start(&mut data, shared, &shared.usable, right)?;
             let sparse = lasso.run(shared, &mut data, &mut likelihood, &*laplace, start)?;
             let start = Start { active: sparse.active, beta: sparse.beta, hold_noise_above: None };

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 /// |---|---|---|
 /// | `prior` | `jeffreys` | `jeffreys`, `laplace` or `gaussian` |
 /// | `lam` | – | λ of the Laplace or Gaussian prior, in the units of y |
-/// | `lam_ratio` | 0.1 | λ as a part of λ_max, used when `lam` is not given |
+/// | `lam_ratio` | 0.2 | λ as a part of λ_max, used when `lam` is not given |
 /// | `noise` | estimated | standard deviation of the noise, in the units of y |
 /// | `basis`, `degree` | `linear`, 2 | the functions of x to choose from: see [`BasisKind`] |
 /// | `gamma`, `coef0` | `scale`, 1 | of a kernel; γ is a number, `scale` or `median` |
@@ -72,6 +72,8 @@ pub struct SparseRegressor(Em);
 
 em_builder!(SparseRegressor);
 
+/// The best on average over the data of `benchmarks/lam_ratio.py`.
+const LAM_RATIO: f64 = 0.2;
 /// A ridge regression whose log evidence is this much above the empty model's has found a signal.
 const CLEAR_GAIN: f64 = 5.0;
 
@@ -141,7 +143,8 @@ impl SparseRegressor {
         let constant = shared.units.target_deviation == 0.0;
         let square = if constant { 0.0 } else { shared.weight };
         let mut likelihood = Gaussian::new(noise, shared.weight, target, &shared.cross, square);
-        let (lam, prior) = self.0.resolve_prior(shared, &shared.cross, likelihood.precision());
+        let (lam, prior) =
+            self.0.resolve_prior(shared, &shared.cross, likelihood.precision(), LAM_RATIO);
         let mut notes = Vec::new();
         let outcome = if constant || shared.usable.is_empty() {
             notes.push(if constant {
