@@ -684,7 +684,10 @@ fn many_classes() {
     assert_eq!(weighted["settings"]["class_weight"], "balanced");
     let weighted = place.json("fit a.csv --json --quiet --class-weight 1,2,0.5");
     assert_eq!(weighted["settings"]["class_weight"], serde_json::json!([1.0, 2.0, 0.5]));
-    place.refused("fit a.csv --class-weight 1,2", &["a number for each of the 3 classes is expected"]);
+    place.refused(
+        "fit a.csv --class-weight 1,2",
+        &["a number for each of the 3 classes is expected"],
+    );
 }
 
 #[test]

@@ -67,6 +67,8 @@ pub(crate) struct Outcome {
 const JEFFREYS_ZERO: f64 = 1e-9;
 /// A weight this small against the largest is zero, if the data do not pull it away from there.
 const LAPLACE_ZERO: f64 = 1e-4;
+/// Pulls below this part of the data's own are lost in rounding, with room for the tolerance.
+const RESOLUTION: f64 = 1e-6;
 /// The Newton finish may shrink a weight by no more than this part of it.
 const NEWTON_REACH: f64 = 0.1;
 const NEWTON_STEPS: usize = 30;
@@ -151,16 +153,12 @@ impl Reweighted<'_, '_> {
                 termination = Termination::Converged;
                 break;
             }
-            if options.accelerate
-                && residual > tol
-                && unchanged >= 2
-                && !released
-                && iteration >= next_finish
-            {
+            let try_newton = residual <= tol || unchanged >= 2 && iteration >= next_finish;
+            if options.accelerate && !released && try_newton {
                 if self.newton_finish(tol)? {
                     residual = self.residual();
                     trace.push(Step { objective: self.objective(), terms: self.active.len() });
-                } else {
+                } else if residual > tol {
                     next_finish = iteration + patience;
                     patience = (2 * patience).min(200);
                 }
@@ -319,22 +317,23 @@ impl Reweighted<'_, '_> {
         self.active.len() < before
     }
 
-    /// max_j |data's pull − prior's pull|, relative to the larger of the prior's pull and the
-    /// data's pull on the weight when it alone is zero.
+    /// max_j |data's pull − prior's pull|, relative to the prior's pull, which the two have in
+    /// common at the end (a smooth prior: to the largest of them); but to no less than the part of
+    /// the data's pull on the weight alone that arithmetic can tell.
     fn residual(&self) -> f64 {
         let precision = self.likelihood.precision();
         let residual = self.likelihood.residual_products();
-        let own = |k: usize| residual[k] + self.squares[self.active[k]] * self.beta[k];
-        let largest = (0..self.active.len()).fold(0.0, |a: f64, k| a.max(own(k).abs()));
+        let pulls: Vec<f64> = (0..self.active.len()).map(|k| self.pull(k).abs()).collect();
+        let largest = pulls.iter().copied().fold(0.0, f64::max);
         let mut worst: f64 = 0.0;
         for k in 0..self.active.len() {
-            let pull = self.pull(k);
-            let alone = if self.prior.pull_at_zero().is_some() { own(k).abs() } else { largest };
-            let violation = (precision * residual[k] - pull).abs();
-            let part = violation / pull.abs().max(precision * alone);
+            let violation = (precision * residual[k] - self.pull(k)).abs();
             if violation == 0.0 {
                 continue;
             }
+            let own = residual[k] + self.squares[self.active[k]] * self.beta[k];
+            let pull = if self.prior.pull_at_zero().is_some() { pulls[k] } else { largest };
+            let part = violation / pull.max(RESOLUTION * precision * own.abs());
             if part.is_nan() {
                 return f64::INFINITY;
             }
@@ -354,6 +353,7 @@ impl Reweighted<'_, '_> {
         let near = |beta: &[f64]| {
             !bounded || beta.iter().zip(&start).all(|(b, s)| b / s >= 1.0 - NEWTON_REACH)
         };
+        let mut last = self.residual();
         for _ in 0..NEWTON_STEPS {
             let Some(mut hessian) = self.likelihood.hessian(self.data, &self.active)? else {
                 break;
@@ -387,9 +387,20 @@ impl Reweighted<'_, '_> {
             if !moved {
                 break;
             }
-            if self.residual() <= tol {
+            let now = self.residual();
+            if last <= tol && now >= last {
+                self.beta = before;
+                self.update()?;
                 return Ok(true);
             }
+            // Once there, each further step doubles the digits: it is almost free.
+            if now <= 1e-3 * tol {
+                return Ok(true);
+            }
+            last = now;
+        }
+        if self.residual() <= tol {
+            return Ok(true);
         }
         self.beta = start;
         self.update()?;

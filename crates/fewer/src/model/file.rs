@@ -14,6 +14,8 @@ use std::path::Path;
 /// The newest format this version writes and reads.
 const FORMAT: u32 = 1;
 
+const TRUNCATED: &str = "ends too early: the file is truncated; copy or save the model again";
+
 #[derive(Serialize)]
 struct Envelope<'a> {
     format: u32,
@@ -94,8 +96,11 @@ impl Model {
         let path = path.as_ref();
         let bytes =
             std::fs::read(path).map_err(|e| file_error(path, format!("cannot be read: {e}")))?;
-        let text = String::from_utf8(bytes).map_err(|_| {
-            file_error(path, "is not a model file of fewer (not text in UTF-8)".into())
+        let text = String::from_utf8(bytes).map_err(|e| {
+            // Cut within a character: the file goes no further.
+            let cut = e.utf8_error().error_len().is_none();
+            let problem = "is not a model file of fewer (not text in UTF-8)";
+            file_error(path, if cut { TRUNCATED.into() } else { problem.into() })
         })?;
         Self::parse(&text, path)
     }
@@ -105,8 +110,10 @@ impl Model {
             return Err(file_error(path, "is empty, not a model file of fewer".into()));
         }
         let format = serde_json::from_str::<FormatOnly>(text).map_err(|e| {
-            let problem = if e.is_eof() {
-                "ends too early: the file is truncated; copy or save the model again".into()
+            // A number may be cut where what is left of it is no number.
+            let begun = text.trim_start().starts_with("{\"format\"");
+            let problem = if e.is_eof() || begun && !text.trim_end().ends_with('}') {
+                TRUNCATED.into()
             } else {
                 format!("is not a model file of fewer ({e})")
             };
