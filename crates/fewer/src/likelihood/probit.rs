@@ -109,7 +109,7 @@ impl QuadraticBound for Probit<'_> {
                 (self.eta[i], self.target[i]) = (0.0, 0.0);
                 continue;
             }
-            // MATH: E[z | y] = s·μ(sη), μ(t) = t + φ(t)/Φ(t)
+            // Figueiredo & Jain 2001, the E-step: E[z | y] = s·μ(sη), μ(t) = t + φ(t)/Φ(t)
             let (ratio, excess, log) = tail_terms(s * eta);
             self.eta[i] = eta;
             self.target[i] = s * excess;

@@ -535,7 +535,7 @@ impl Em {
             deadline: shared.deadline,
             max_terms: self.max_terms,
             hold_noise_above,
-            accelerate: !self.route.em_only,
+            accelerate: self.variant == Variant::Exact && !self.route.em_only,
         }
     }
 

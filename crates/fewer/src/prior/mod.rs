@@ -2,7 +2,7 @@
 //!
 //! A prior that is a scale mixture of Gaussians, p(β) = ∫ N(β | 0, τ) p(τ) dτ, acts on the
 //! reweighted engine through one number, E[1/τ | β] = −p′(β) / (β p(β)): the precision that a
-//! ridge penalty would need to pull at β just as hard (MATH of Figueiredo 2003, sec. 3).
+//! ridge penalty would need to pull at β just as hard (Figueiredo 2003, sec. 3).
 
 mod gaussian;
 mod jeffreys;
