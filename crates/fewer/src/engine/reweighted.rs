@@ -157,6 +157,7 @@ impl Reweighted<'_, '_> {
             if options.accelerate && !released && try_newton {
                 if self.newton_finish(tol)? {
                     residual = self.residual();
+                    trace.pop();
                     trace.push(Step { objective: self.objective(), terms: self.active.len() });
                 } else if residual > tol {
                     next_finish = iteration + patience;
