@@ -33,7 +33,7 @@ ESTIMATORS = [
     ProbitClassifier(prior="laplace", class_weight="balanced"),
     ProbitClassifier(prior="gaussian", standardize=False),
     ProbitClassifier(basis="rbf"),
-    ProbitClassifier(basis="matern32", candidates=10, random_state=None),
+    ProbitClassifier(basis="matern32", prior="gaussian", candidates=10, random_state=None),
     PRECOMPUTED,
 ]
 
