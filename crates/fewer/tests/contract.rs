@@ -441,7 +441,7 @@ fn bad_settings_are_named() {
             (r#"{"lam": 1}"#, "lam", "Jeffreys prior has no λ"),
             (r#"{"lam_ratio": 0.5}"#, "lam_ratio", "Jeffreys prior has no λ"),
             (r#"{"prior": "laplace", "lam_ratio": 2}"#, "lam_ratio", "(0, 1]"),
-            (r#"{"lambda": 1}"#, "lambda", "unknown field"),
+            (r#"{"lambda": 1}"#, "lambda", "no such setting"),
         ] {
             let data = dataset((method, ""), p.view(), &p.y);
             let error = fewer::method::fit(method, settings, None, &data, &Silent).unwrap_err();

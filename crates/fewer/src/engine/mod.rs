@@ -2,11 +2,13 @@
 
 mod least_squares;
 mod observer;
+mod outcome;
 pub(crate) mod reweighted;
 mod termination;
 
 pub(crate) use least_squares::{LeastSquares, RidgeOfHighestEvidence, Right, check_memory};
+pub(crate) use outcome::Outcome;
 
 pub use observer::{Interrupted, Observer, Progress, Silent};
-pub use reweighted::Step;
+pub use outcome::Step;
 pub use termination::Termination;

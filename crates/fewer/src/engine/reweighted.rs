@@ -5,12 +5,11 @@
 //! the likelihood by its bound, and solves the ridge problem that results, on the terms that are
 //! still in the model. The objective never rises between two prunings.
 
-use super::{LeastSquares, Observer, Progress, Right, Termination};
+use super::{LeastSquares, Observer, Outcome, Progress, Right, Step, Termination};
 use crate::error::Result;
 use crate::likelihood::QuadraticBound;
 use crate::linalg::Cholesky;
 use crate::prior::ScaleMixture;
-use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
 /// When and how to stop.
@@ -34,32 +33,6 @@ pub(crate) enum Stop {
     /// The weights change, relative to their norm, by less than this: the papers' rule, which
     /// fires while some weights are still on their way to zero.
     Change(f64),
-}
-
-/// The objective and the number of terms after an iteration.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Step {
-    /// The objective, in the user's units.
-    pub objective: f64,
-    /// Terms in the model.
-    pub terms: usize,
-}
-
-/// Where the loop ended.
-#[derive(Debug, Clone)]
-pub(crate) struct Outcome {
-    /// Terms of the model, as columns of the design, rising.
-    pub active: Vec<usize>,
-    /// Their weights.
-    pub beta: Vec<f64>,
-    pub objective: f64,
-    /// Largest relative violation of stationarity on the support.
-    pub residual: f64,
-    /// Duality gap relative to the objective of the empty model, where the problem is convex.
-    pub gap: Option<f64>,
-    pub iterations: usize,
-    pub termination: Termination,
-    pub trace: Vec<Step>,
 }
 
 /// A weight this small against the noise is zero: from there Jeffreys' rule squares it at every

@@ -1,23 +1,17 @@
-//! What the methods by expectation-maximisation share: settings, columns, starts and models.
+//! What the methods by expectation-maximisation share: settings, priors and starts.
 
-use super::settings::{Intercept, PriorKind, Variant, check_count, check_number};
-use super::training::{Training, WithOnes, on_threads};
-use crate::basis::{
-    Basis, BlockFunction, Centres, FixedBasis, Gamma, KernelForm, KernelSettings, Landmarks,
+use super::common::{Common, Fitted, Output, Shared, Wanted};
+use super::settings::{
+    PriorKind, Variant, check_lam, check_number, merge_settings, parse_settings,
 };
-use crate::data::{Dataset, Moments, Units};
-use crate::design::Design;
-use crate::engine::reweighted::{Options, Outcome, Reweighted, Stop};
-use crate::engine::{LeastSquares, Observer, Right, Silent, Step, Termination, check_memory};
+use crate::data::Dataset;
+use crate::engine::reweighted::{Options, Reweighted, Stop};
+use crate::engine::{LeastSquares, Observer, Outcome, Right, Termination};
 use crate::error::{Error, Result};
 use crate::likelihood::QuadraticBound;
-use crate::linalg::Matrix;
-use crate::model::{Certificate, CertificateKind, DroppedColumn, Link, Model, Report, Term};
+use crate::model::Model;
 use crate::prior::{self, ScaleMixture};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
-use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 /// The papers' start: a ridge this small against the mean square of a column.
 const START_RIDGE: f64 = 1e-6;
@@ -25,7 +19,7 @@ const START_RIDGE: f64 = 1e-6;
 const PAPER_CHANGE: f64 = 1e-3;
 
 /// The settings of the methods by expectation-maximisation.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Em {
     pub prior: PriorKind,
@@ -35,26 +29,9 @@ pub(crate) struct Em {
     pub noise: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class_weight: Option<ClassWeight>,
-    pub basis: BasisKind,
-    pub degree: u32,
-    pub gamma: Gamma,
-    pub coef0: f64,
-    pub candidates: Option<usize>,
-    pub landmarks: Landmarks,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub centres: Option<Vec<Vec<f64>>>,
-    pub standardize: bool,
-    pub fit_intercept: Intercept,
     pub variant: Variant,
-    pub max_terms: Option<usize>,
-    pub tol: f64,
-    pub max_iter: usize,
-    pub max_time: Option<f64>,
-    pub memory_limit: f64,
-    pub random_state: u64,
-    pub n_jobs: Option<usize>,
     #[serde(skip)]
-    pub functions: Option<Arc<dyn BlockFunction>>,
+    pub common: Common,
     #[serde(skip)]
     pub route: Route,
 }
@@ -65,40 +42,6 @@ pub(crate) struct Route {
     pub least_squares_start: bool,
     pub rows: bool,
     pub em_only: bool,
-}
-
-/// The functions of x to choose from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum BasisKind {
-    /// The features themselves.
-    #[default]
-    Linear,
-    /// All products of features up to `degree`.
-    Polynomial,
-    /// exp(−γ‖x − c‖²).
-    Rbf,
-    /// exp(−γ‖x − c‖₁).
-    Laplacian,
-    /// The Matérn kernel with ν = 3/2.
-    Matern32,
-    /// The Matérn kernel with ν = 5/2.
-    Matern52,
-    /// (γ x·c + coef0)^degree.
-    PolynomialKernel,
-    /// x·c.
-    LinearKernel,
-    /// The features are kernel values already.
-    Precomputed,
-    /// The user's own functions.
-    Functions,
-}
-
-impl BasisKind {
-    fn has_centres(self) -> bool {
-        use BasisKind::{Functions, Linear, Polynomial, Precomputed};
-        !matches!(self, Linear | Polynomial | Precomputed | Functions)
-    }
 }
 
 /// Weights of classes, on top of the rows' own.
@@ -119,82 +62,6 @@ pub enum BalancedRule {
     Balanced,
 }
 
-impl Default for Em {
-    fn default() -> Self {
-        Self {
-            prior: PriorKind::default(),
-            lam: None,
-            lam_ratio: None,
-            noise: None,
-            class_weight: None,
-            basis: BasisKind::default(),
-            degree: 2,
-            gamma: Gamma::default(),
-            coef0: 1.0,
-            candidates: None,
-            landmarks: Landmarks::default(),
-            centres: None,
-            standardize: true,
-            fit_intercept: Intercept::default(),
-            variant: Variant::default(),
-            max_terms: None,
-            tol: 1e-8,
-            max_iter: 10_000,
-            max_time: None,
-            memory_limit: 4e9,
-            random_state: 0,
-            n_jobs: None,
-            functions: None,
-            route: Route::default(),
-        }
-    }
-}
-
-/// The columns of a fit in well-scaled units, shared by all its outputs.
-pub(crate) struct Shared<'s> {
-    pub design: Option<&'s Design<'s>>,
-    pub gram: Option<Arc<Matrix>>,
-    pub units: Units,
-    /// (p,) Σ w x².
-    pub squares: Vec<f64>,
-    /// (p,) Σ w x y of the target the moments were taken with.
-    pub cross: Vec<f64>,
-    /// (p,) The prior is on `scale[j] * beta[j]`.
-    pub scale: Vec<f64>,
-    /// Columns that take part, rising.
-    pub usable: Vec<usize>,
-    pub dropped: Vec<DroppedColumn>,
-    pub weight: f64,
-    pub rows: usize,
-    pub fixed: &'s FixedBasis,
-    pub features: &'s [String],
-    pub target: &'s str,
-    /// Whether the columns are kernels.
-    pub kernel: bool,
-    /// Different rows of positive weight; counted only as far as it matters.
-    pub distinct: usize,
-    pub deadline: Option<Instant>,
-    pub observer: &'s dyn Observer,
-}
-
-impl Shared<'_> {
-    pub fn name(&self, j: usize) -> String {
-        column_name(self.fixed, j, self.features)
-    }
-
-    /// The column of ones of a penalised intercept.
-    pub fn bias(&self) -> Option<usize> {
-        let last = self.scale.len() - 1;
-        (last == self.fixed.len()).then_some(last)
-    }
-
-    /// The column with the largest product with the target.
-    pub fn strongest(&self, cross: &[f64]) -> Option<usize> {
-        let share = |j: usize| cross[j].abs() / self.squares[j].sqrt();
-        self.usable.iter().copied().max_by(|&a, &b| share(a).total_cmp(&share(b)))
-    }
-}
-
 /// Where EM begins.
 pub(crate) struct Start {
     pub active: Vec<usize>,
@@ -202,77 +69,16 @@ pub(crate) struct Start {
     pub hold_noise_above: Option<usize>,
 }
 
-/// One fitted output: weights in inner units, and what its intercept is then.
-pub(crate) struct Output {
-    pub outcome: Outcome,
-    /// The intercept at the columns' centres, in inner units.
-    pub intercept: f64,
-}
-
 impl Em {
     pub fn from_json(settings: &str) -> Result<Self> {
-        let unclear = |e: serde_json::Error| {
-            Error::setting("settings", settings, format!("a JSON object is expected ({e})"))
-        };
-        let given: Map<String, Value> = serde_json::from_str(settings).map_err(unclear)?;
-        // One by one, so that the one which is wrong can be named.
-        for (name, value) in &given {
-            let alone = Map::from_iter([(name.clone(), value.clone())]);
-            if let Err(e) = serde_json::from_value::<Self>(Value::Object(alone)) {
-                return Err(Error::setting(name, value, e.to_string()));
-            }
-        }
-        serde_json::from_value(Value::Object(given)).map_err(unclear)
-    }
-
-    pub fn with_functions(mut self, functions: Option<Arc<dyn BlockFunction>>) -> Self {
-        if functions.is_some() {
-            (self.basis, self.functions) = (BasisKind::Functions, functions);
-        }
-        self
+        let (common, em): (Common, Self) = parse_settings(settings)?;
+        Ok(Self { common, ..em })
     }
 
     pub fn check(&self) -> Result<()> {
-        check_number("lam", self.lam, true)?;
+        self.common.check()?;
         check_number("noise", self.noise, false)?;
-        check_number("tol", Some(self.tol), false)?;
-        check_number("max_time", self.max_time, false)?;
-        check_number("memory_limit", Some(self.memory_limit), false)?;
-        if let Gamma::Number(gamma) = self.gamma {
-            check_number("gamma", Some(gamma), false)?;
-        }
-        if !self.coef0.is_finite() {
-            return Err(Error::setting("coef0", self.coef0, "a finite number is expected"));
-        }
-        check_count("degree", Some(self.degree as usize))?;
-        if self.degree > 1000 {
-            return Err(Error::setting("degree", self.degree, "at most 1000 is expected"));
-        }
-        if let Some(count) = self.candidates
-            && (self.centres.is_some() || !self.basis.has_centres())
-        {
-            return Err(Error::setting(
-                "candidates",
-                count,
-                "it chooses centres of a kernel among the training rows: give a kernel for a \
-                 basis and no centres",
-            ));
-        }
-        if self.centres.is_some() && !self.basis.has_centres() {
-            return Err(Error::setting("centres", "given", "only a kernel has centres"));
-        }
-        check_count("candidates", self.candidates)?;
-        check_count("max_terms", self.max_terms)?;
-        check_count("max_iter", Some(self.max_iter))?;
-        check_count("n_jobs", self.n_jobs)?;
-        if let Some(ratio) = self.lam_ratio
-            && !(ratio > 0.0 && ratio <= 1.0)
-        {
-            return Err(Error::setting("lam_ratio", ratio, "a number in (0, 1] is expected"));
-        }
-        if let (Some(lam), Some(_)) = (self.lam, self.lam_ratio) {
-            return Err(Error::setting("lam", lam, "give either lam or lam_ratio, not both"));
-        }
+        check_lam(self.lam, self.lam_ratio)?;
         let given = [("lam", self.lam), ("lam_ratio", self.lam_ratio)];
         if self.prior == PriorKind::Jeffreys
             && let Some((name, Some(value))) = given.into_iter().find(|g| g.1.is_some())
@@ -286,46 +92,6 @@ impl Em {
         Ok(())
     }
 
-    fn basis(&self) -> Result<Basis> {
-        let kernel = |form| {
-            Basis::Kernel(KernelSettings {
-                form,
-                gamma: self.gamma,
-                degree: self.degree,
-                coef0: self.coef0,
-                standardize: self.standardize,
-                centres: match (&self.centres, self.candidates) {
-                    (Some(points), _) => Centres::Given(points.clone()),
-                    (None, Some(count)) => {
-                        Centres::Landmarks(count, self.landmarks, self.random_state)
-                    }
-                    (None, None) => Centres::Rows,
-                },
-            })
-        };
-        Ok(match self.basis {
-            BasisKind::Linear => Basis::Linear,
-            BasisKind::Polynomial => Basis::Polynomial { degree: self.degree as usize },
-            BasisKind::Rbf => kernel(KernelForm::Rbf),
-            BasisKind::Laplacian => kernel(KernelForm::Laplacian),
-            BasisKind::Matern32 => kernel(KernelForm::Matern32),
-            BasisKind::Matern52 => kernel(KernelForm::Matern52),
-            BasisKind::PolynomialKernel => kernel(KernelForm::PolynomialKernel),
-            BasisKind::LinearKernel => kernel(KernelForm::LinearKernel),
-            BasisKind::Precomputed => Basis::Precomputed,
-            BasisKind::Functions => match &self.functions {
-                Some(f) => Basis::Functions(f.clone()),
-                None => {
-                    return Err(Error::setting(
-                        "basis",
-                        "functions",
-                        "the functions must be given as well",
-                    ));
-                }
-            },
-        })
-    }
-
     /// Makes the columns and hands them on.
     pub fn with_rows<T: Send>(
         &self,
@@ -335,115 +101,36 @@ impl Em {
         observer: &dyn Observer,
         work: impl FnOnce(Shared<'_>) -> Result<T> + Send,
     ) -> Result<T> {
-        let deadline = self.deadline();
-        on_threads(self.n_jobs, || {
-            let basis = self.basis()?;
-            let fixed = basis.resolve(data)?;
-            let mut columns =
-                fixed.columns(*data.features(), self.memory_limit as usize, observer)?;
-            if self.fit_intercept == Intercept::Penalised {
-                columns = Box::new(WithOnes(columns));
-            }
-            let limit = self.memory_limit as usize;
-            check_memory(columns.columns().min(columns.rows()), columns.rows(), limit)?;
-            let all: Vec<usize> = (0..columns.columns()).collect();
-            let gram = columns.columns() <= columns.rows() && !self.route.rows;
-            let moments = Moments::of(&*columns, &all, target, weights, gram, observer)?;
-            let name = |j: usize| column_name(&fixed, j, data.names());
-            let rescale = !basis.is_kernel();
-            let mut training =
-                Training::new(moments, self.fit_intercept, self.standardize, rescale, &name)?;
-            let scale = training.units.positive_deviations();
-            let design = Design::new(&*columns, weights, training.units.mean.clone(), scale);
+        self.common.with_rows(data, target, weights, self.wanted(), observer, work)
+    }
+
+    pub fn wanted(&self) -> Wanted {
+        Wanted {
+            gram: !self.route.rows,
             // Ridge regression shares a weight among copies; the other priors would not care.
-            if self.prior != PriorKind::Gaussian {
-                training.drop_duplicates(Some(&design), &name);
-            }
-            let shared = self.share(training, Some(&design), data.rows(), &fixed, data.names());
-            work(Shared {
-                target: data.target_name(),
-                kernel: basis.is_kernel(),
-                // More than twice as many rows as columns can bear all of them.
-                distinct: data.features().distinct_rows(weights, 2 * columns.columns() + 1),
-                deadline,
-                observer,
-                ..shared
-            })
-        })
+            without_copies: self.prior != PriorKind::Gaussian,
+            distinct: true,
+        }
     }
 
-    /// Takes moments for the columns and hands them on.
-    pub fn with_moments<T: Send>(
+    /// Makes the model of the fitted outputs.
+    pub fn model(
         &self,
-        moments: Moments,
-        observer: &dyn Observer,
-        work: impl FnOnce(Shared<'_>) -> Result<T> + Send,
-    ) -> Result<T> {
-        if self.basis != BasisKind::Linear || self.fit_intercept == Intercept::Penalised {
-            return Err(Error::Unavailable {
-                what: "this fit from moments".into(),
-                hint: "moments know the features only: use the linear basis and a free \
-                       intercept or none"
-                    .into(),
-            });
-        }
-        let deadline = self.deadline();
-        on_threads(self.n_jobs, || {
-            let features = moments.names().to_vec();
-            let rows = moments.rows();
-            let fixed = FixedBasis::linear(features.len());
-            let name = |j: usize| features[j].clone();
-            let mut training =
-                Training::new(moments, self.fit_intercept, self.standardize, true, &name)?;
-            if self.prior != PriorKind::Gaussian {
-                training.drop_duplicates(None, &name);
-            }
-            let shared = self.share(training, None, rows, &fixed, &features);
-            work(Shared { deadline, observer, ..shared })
-        })
-    }
-
-    fn share<'s>(
-        &self,
-        training: Training,
-        design: Option<&'s Design<'s>>,
-        rows: usize,
-        fixed: &'s FixedBasis,
-        features: &'s [String],
-    ) -> Shared<'s> {
-        let Training { units, moments, usable, dropped } = training;
-        let target_unit = units.target_unit();
-        let scale = units
-            .deviation
-            .iter()
-            .map(|&d| match (self.standardize, d > 0.0) {
-                (false, true) => target_unit / d,
-                _ => target_unit,
-            })
-            .collect();
-        Shared {
-            design,
-            gram: (moments.gram.rows() > 0).then(|| Arc::new(moments.gram)),
-            squares: moments.squares,
-            cross: moments.cross,
-            scale,
-            usable,
-            dropped,
-            weight: moments.weight,
-            rows,
-            fixed,
-            features,
-            target: "y",
-            kernel: false,
-            distinct: usize::MAX,
-            deadline: None,
-            observer: &Silent,
-            units,
-        }
+        method: &str,
+        shared: &Shared<'_>,
+        outputs: Vec<Output>,
+        lam: Option<f64>,
+        notes: Vec<String>,
+    ) -> Result<Model> {
+        let settings = merge_settings(&self.common, self);
+        // The normalising term of the noise carries the unit of y.
+        let shift = shared.weight * shared.units.target_unit().ln();
+        self.common
+            .model(shared, Fitted { method, settings, outputs, lam, notes, factor: 1.0, shift })
     }
 
     pub fn least_squares<'s>(&self, shared: &Shared<'s>) -> LeastSquares<'s> {
-        let limit = self.memory_limit as usize;
+        let limit = self.common.memory_limit as usize;
         let rows = shared.design.map(|design| {
             let data = LeastSquares::from_rows(design, limit, shared.observer);
             if self.route.rows { data.only_rows() } else { data }
@@ -500,7 +187,7 @@ impl Em {
             chosen.iter().map(|&j| shared.squares[j]).sum::<f64>() / chosen.len().max(1) as f64;
         let u: Vec<f64> = chosen
             .iter()
-            .map(|&j| match (self.variant, self.standardize) {
+            .map(|&j| match (self.variant, self.common.standardize) {
                 // The paper's ridge is on the columns as given, with an absolute 1e-6.
                 (Variant::Paper, true) => mean_square.sqrt(),
                 (Variant::Paper, false) => mean_square.sqrt() * shared.units.deviation[j],
@@ -519,21 +206,15 @@ impl Em {
         Ok(start(right.products.iter().map(|b| b / step).collect()))
     }
 
-    fn deadline(&self) -> Option<Instant> {
-        // A limit beyond the range of the clock is none.
-        let limit = Duration::try_from_secs_f64(self.max_time?).ok()?;
-        Instant::now().checked_add(limit)
-    }
-
     pub fn options(&self, shared: &Shared<'_>, hold_noise_above: Option<usize>) -> Options {
         Options {
             stop: match self.variant {
-                Variant::Exact => Stop::Residual(self.tol),
+                Variant::Exact => Stop::Residual(self.common.tol),
                 Variant::Paper => Stop::Change(PAPER_CHANGE),
             },
-            max_iter: self.max_iter,
+            max_iter: self.common.max_iter,
             deadline: shared.deadline,
-            max_terms: self.max_terms,
+            max_terms: self.common.max_terms,
             hold_noise_above,
             accelerate: self.variant == Variant::Exact && !self.route.em_only,
         }
@@ -563,132 +244,6 @@ impl Em {
         }
         .run(&self.options(shared, start.hold_noise_above))
     }
-
-    /// Says how a fit ended that ended early.
-    pub fn note_limits(&self, outcome: &Outcome, notes: &mut Vec<String>) {
-        let (limit, value) = match outcome.termination {
-            Termination::IterationLimit => ("max_iter", self.max_iter.to_string()),
-            Termination::TimeLimit => ("max_time", self.max_time.unwrap_or(0.0).to_string()),
-            Termination::Converged | Termination::Degenerate => return,
-        };
-        notes.push(format!(
-            "{limit} = {value} was reached with a residual of {:.1e}; raise {limit} or tol",
-            outcome.residual
-        ));
-    }
-
-    /// Brings the outputs back to the user's units and makes the model of the union of terms.
-    pub fn model(
-        &self,
-        method: &str,
-        shared: &Shared<'_>,
-        outputs: &[Output],
-        lam: Option<f64>,
-        notes: Vec<String>,
-    ) -> Result<Model> {
-        let units = &shared.units;
-        let target_unit = units.target_unit();
-        let basis_size = shared.fixed.len();
-        let mut kept: Vec<usize> =
-            outputs.iter().flat_map(|o| o.outcome.active.iter().copied()).collect();
-        kept.sort_unstable();
-        kept.dedup();
-        let mut base: Vec<f64> =
-            outputs.iter().map(|o| units.target_mean + target_unit * o.intercept).collect();
-        let mut terms = Vec::new();
-        for &j in &kept {
-            let weight = |o: &Output| {
-                let k = o.outcome.active.binary_search(&j).ok()?;
-                Some(o.outcome.beta[k] * (target_unit / units.deviation[j]))
-            };
-            let weights: Vec<f64> = outputs.iter().map(|o| weight(o).unwrap_or(0.0)).collect();
-            if weights.iter().any(|w| !w.is_finite()) {
-                return Err(Error::Unavailable {
-                    what: format!("the weight of '{}'", shared.name(j)),
-                    hint: "it is too large for floating point; rescale the column".into(),
-                });
-            }
-            if j >= basis_size {
-                base.iter_mut().zip(&weights).for_each(|(b, w)| *b += w);
-                continue;
-            }
-            terms.push(Term {
-                name: shared.name(j),
-                index: j,
-                weights,
-                centre: units.mean[j],
-                deviation: (shared.squares[j] / shared.weight).sqrt() * units.deviation[j],
-            });
-        }
-        kept.retain(|&j| j < basis_size);
-        let log_unit = shared.weight * target_unit.ln();
-        let total = |of: &dyn Fn(&Output) -> f64| outputs.iter().map(of).sum::<f64>();
-        let worst = |of: &dyn Fn(&Output) -> f64| {
-            let values = outputs.iter().map(of);
-            // A model file has no infinity.
-            values.fold(0.0, |a: f64, v| if v.is_nan() { f64::MAX } else { a.max(v) }).min(f64::MAX)
-        };
-        let certificate = if outputs.iter().all(|o| o.outcome.gap.is_some()) {
-            Certificate {
-                kind: CertificateKind::DualityGap,
-                value: worst(&|o| o.outcome.gap.unwrap_or(0.0)),
-                scope: if self.max_terms.is_some() { "kept terms" } else { "all" }.into(),
-            }
-        } else {
-            Certificate {
-                kind: CertificateKind::Stationarity,
-                value: worst(&|o| o.outcome.residual),
-                scope: "support".into(),
-            }
-        };
-        let termination = outputs
-            .iter()
-            .map(|o| o.outcome.termination)
-            .find(|t| !t.is_converged())
-            .or_else(|| outputs.first().map(|o| o.outcome.termination))
-            .unwrap_or(Termination::Degenerate);
-        Ok(Model {
-            method: method.into(),
-            settings: serde_json::to_value(self).unwrap_or_default(),
-            target: shared.target.into(),
-            features: shared.features.to_vec(),
-            named: true,
-            encoder: None,
-            classes: None,
-            link: Link::Identity,
-            basis: shared.fixed.keep(&kept),
-            basis_size,
-            terms,
-            base,
-            noise_std: None,
-            report: Report {
-                termination,
-                iterations: outputs.iter().map(|o| o.outcome.iterations).max().unwrap_or(0),
-                objective: total(&|o| o.outcome.objective) + log_unit,
-                certificate,
-                lam,
-                rows: shared.rows,
-                dropped: shared.dropped.clone(),
-                notes,
-                trace: match outputs {
-                    [one] => thinned(&one.outcome.trace, log_unit),
-                    _ => Vec::new(),
-                },
-            },
-        })
-    }
-}
-
-/// The trace in the user's units, by steps where it is long.
-fn thinned(trace: &[Step], log_unit: f64) -> Vec<Step> {
-    let step = trace.len().div_ceil(1000).max(1);
-    let last = trace.last().filter(|_| trace.len() % step != 1 % step);
-    trace
-        .iter()
-        .step_by(step)
-        .chain(last)
-        .map(|s| Step { objective: s.objective + log_unit, ..*s })
-        .collect()
 }
 
 /// A fit in which there is nothing to iterate on.
@@ -705,19 +260,12 @@ pub(crate) fn empty_outcome(value: f64) -> Outcome {
     }
 }
 
-fn column_name(fixed: &FixedBasis, j: usize, features: &[String]) -> String {
-    if j < fixed.len() { fixed.name(j, features) } else { "(intercept)".into() }
-}
-
 /// The builder methods that the methods by expectation-maximisation share.
 macro_rules! em_builder {
     ($method:ident) => {
-        impl $method {
-            /// The default settings.
-            pub fn new() -> Self {
-                Self::default()
-            }
+        crate::method::common::common_builder!($method);
 
+        impl $method {
             /// Settings from a JSON object with the names of the table above.
             pub fn from_json(settings: &str) -> Result<Self> {
                 Ok(Self(Em::from_json(settings)?))
@@ -741,111 +289,9 @@ macro_rules! em_builder {
                 self
             }
 
-            /// The functions of x to choose from.
-            pub fn basis(mut self, basis: BasisKind) -> Self {
-                self.0.basis = basis;
-                self
-            }
-
-            /// Degree of the polynomial basis or kernel.
-            pub fn degree(mut self, degree: u32) -> Self {
-                self.0.degree = degree;
-                self
-            }
-
-            /// γ of a kernel: a number or a rule.
-            pub fn gamma(mut self, gamma: Gamma) -> Self {
-                self.0.gamma = gamma;
-                self
-            }
-
-            /// Constant of the polynomial kernel.
-            pub fn coef0(mut self, coef0: f64) -> Self {
-                self.0.coef0 = coef0;
-                self
-            }
-
-            /// Centres kernels on so many of the training rows only.
-            pub fn candidates(mut self, count: usize, how: Landmarks) -> Self {
-                (self.0.candidates, self.0.landmarks) = (Some(count), how);
-                self
-            }
-
-            /// Centres kernels on these points.
-            pub fn centres(mut self, centres: Vec<Vec<f64>>) -> Self {
-                self.0.centres = Some(centres);
-                self
-            }
-
-            /// The user's own functions instead of the features themselves.
-            pub fn functions(self, functions: impl BlockFunction + 'static) -> Self {
-                self.with_functions(Some(std::sync::Arc::new(functions)))
-            }
-
-            pub(crate) fn with_functions(
-                self,
-                functions: Option<std::sync::Arc<dyn BlockFunction>>,
-            ) -> Self {
-                Self(self.0.with_functions(functions))
-            }
-
-            /// Whether priors apply to columns of unit variance (kernels: inputs of unit variance).
-            pub fn standardize(mut self, standardize: bool) -> Self {
-                self.0.standardize = standardize;
-                self
-            }
-
-            /// What is done about the intercept.
-            pub fn fit_intercept(mut self, intercept: Intercept) -> Self {
-                self.0.fit_intercept = intercept;
-                self
-            }
-
             /// The exact method, or the paper's start and stop.
             pub fn variant(mut self, variant: Variant) -> Self {
                 self.0.variant = variant;
-                self
-            }
-
-            /// Keeps at most so many terms.
-            pub fn max_terms(mut self, terms: usize) -> Self {
-                self.0.max_terms = Some(terms);
-                self
-            }
-
-            /// Bound on the certificate.
-            pub fn tol(mut self, tol: f64) -> Self {
-                self.0.tol = tol;
-                self
-            }
-
-            /// Iterations after which the fit ends in any case.
-            pub fn max_iter(mut self, iterations: usize) -> Self {
-                self.0.max_iter = iterations;
-                self
-            }
-
-            /// Seconds after which the fit ends in any case.
-            pub fn max_time(mut self, seconds: f64) -> Self {
-                self.0.max_time = Some(seconds);
-                self
-            }
-
-            /// Bytes that matrices may take.
-            pub fn memory_limit(mut self, bytes: f64) -> Self {
-                self.0.memory_limit = bytes;
-                self
-            }
-
-            /// Seed of the choice of landmarks.
-            pub fn random_state(mut self, seed: u64) -> Self {
-                self.0.random_state = seed;
-                self
-            }
-
-            /// Threads; the answer does not depend on it.
-            pub fn n_jobs(mut self, threads: usize) -> Self {
-                self.0.n_jobs = Some(threads);
                 self
             }
 
@@ -868,11 +314,6 @@ macro_rules! em_builder {
             pub fn without_acceleration(mut self) -> Self {
                 self.0.route.em_only = true;
                 self
-            }
-
-            /// Fits a model.
-            pub fn fit(&self, data: &Dataset<'_>) -> Result<Model> {
-                self.fit_observed(data, &crate::engine::Silent)
             }
         }
     };

@@ -1,13 +1,15 @@
 //! The methods of the papers: each a small file that names a likelihood, a prior, a basis and an
 //! engine.
 
+mod common;
 mod em;
 mod probit_classifier;
 mod settings;
 mod sparse_regressor;
 mod training;
 
-pub use em::{BalancedRule, BasisKind, ClassWeight};
+pub use common::BasisKind;
+pub use em::{BalancedRule, ClassWeight};
 pub use probit_classifier::ProbitClassifier;
 pub use settings::{Intercept, PriorKind, Variant};
 pub use sparse_regressor::SparseRegressor;

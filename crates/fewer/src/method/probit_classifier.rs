@@ -1,8 +1,7 @@
 //! Sparse probit classification by expectation-maximisation (Figueiredo & Jain 2001).
 
-use super::em::{
-    BalancedRule, BasisKind, ClassWeight, Em, Output, Shared, Start, em_builder, empty_outcome,
-};
+use super::common::{BasisKind, Output, Shared};
+use super::em::{BalancedRule, ClassWeight, Em, Start, em_builder, empty_outcome};
 use super::settings::{Intercept, PriorKind, Variant};
 use crate::basis::{BlockFunction, Gamma, Landmarks};
 use crate::data::{Dataset, Label, Target};
@@ -106,7 +105,7 @@ impl ProbitClassifier {
             };
             // Each class has equations of its own: at once only where they fit.
             let order = shared.usable.len().min(data.rows());
-            let limit = self.0.memory_limit as usize / positives.len();
+            let limit = self.0.common.memory_limit as usize / positives.len();
             let at_once = check_memory(order, data.rows(), limit);
             let fitted: Vec<(Output, Vec<String>)> = if at_once.is_ok() {
                 (0..positives.len()).into_par_iter().map(one).collect::<Result<_>>()?
@@ -115,7 +114,7 @@ impl ProbitClassifier {
             };
             let notes = fitted.iter().flat_map(|f| f.1.clone()).collect();
             let fitted: Vec<Output> = fitted.into_iter().map(|f| f.0).collect();
-            let model = self.0.model("ProbitClassifier", &shared, &fitted, lam, notes)?;
+            let model = self.0.model("ProbitClassifier", &shared, fitted, lam, notes)?;
             Ok(Model {
                 encoder: data.encoder().cloned(),
                 named: data.is_named(),
@@ -169,7 +168,7 @@ impl ProbitClassifier {
         signs: &[f64],
         weights: Option<&[f64]>,
     ) -> Result<Vec<f64>> {
-        let free = self.0.fit_intercept == Intercept::Free;
+        let free = self.0.common.fit_intercept == Intercept::Free;
         let mut likelihood = Probit::new(signs, weights, free);
         let mut data = self.0.least_squares(shared);
         likelihood.update(&mut data, &[], &[])?;
@@ -196,7 +195,7 @@ impl ProbitClassifier {
         pull: &[f64],
         label: &Label,
     ) -> Result<(Output, Vec<String>)> {
-        let free = self.0.fit_intercept == Intercept::Free;
+        let free = self.0.common.fit_intercept == Intercept::Free;
         let mut likelihood = Probit::new(signs, weights, free);
         let mut data = self.0.least_squares(shared);
         let mut notes = Vec::new();
@@ -226,7 +225,7 @@ impl ProbitClassifier {
             let start = Start { active: sparse.active, beta: sparse.beta, hold_noise_above: None };
             outcome = self.0.run(shared, &mut data, &mut likelihood, prior, start)?;
         }
-        self.0.note_limits(&outcome, &mut notes);
+        self.0.common.note_limits(&outcome, &mut notes);
         if outcome.active.is_empty()
             && notes.is_empty()
             && let Some(j) = shared.strongest(pull)

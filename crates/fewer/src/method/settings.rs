@@ -1,8 +1,9 @@
 //! Settings that methods share, spelt the same in Rust, Python, the command line and model files.
 
 use crate::error::{Error, Result};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// The prior on the weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -83,4 +84,71 @@ pub(crate) fn check_count(name: &'static str, value: Option<usize>) -> Result<()
         Some(0) => Err(Error::setting(name, 0, "a whole number of at least 1 is expected")),
         _ => Ok(()),
     }
+}
+
+/// Checks λ, which is given as itself or as a part of λ_max.
+pub(crate) fn check_lam(lam: Option<f64>, ratio: Option<f64>) -> Result<()> {
+    check_number("lam", lam, true)?;
+    if let Some(ratio) = ratio
+        && !(ratio > 0.0 && ratio <= 1.0)
+    {
+        return Err(Error::setting("lam_ratio", ratio, "a number in (0, 1] is expected"));
+    }
+    match (lam, ratio) {
+        (Some(lam), Some(_)) => {
+            Err(Error::setting("lam", lam, "give either lam or lam_ratio, not both"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Reads a JSON object with the settings that all methods share and those of one.
+pub(crate) fn parse_settings<Common, Own>(settings: &str) -> Result<(Common, Own)>
+where
+    Common: DeserializeOwned + Serialize + Default,
+    Own: DeserializeOwned + Serialize + Default,
+{
+    let unclear = |e: serde_json::Error| {
+        Error::setting("settings", settings, format!("a JSON object is expected ({e})"))
+    };
+    let given: Map<String, Value> = serde_json::from_str(settings).map_err(unclear)?;
+    let (mut common, mut own) = (Map::new(), Map::new());
+    // One by one, so that the one which is wrong can be named.
+    for (name, value) in given {
+        let alone = Value::Object(Map::from_iter([(name.clone(), value.clone())]));
+        let unknown = |e: &serde_json::Error| e.to_string().starts_with("unknown field");
+        match serde_json::from_value::<Common>(alone.clone()) {
+            Ok(_) => common.insert(name, value),
+            Err(e) if !unknown(&e) => return Err(Error::setting(name, value, e.to_string())),
+            Err(_) => match serde_json::from_value::<Own>(alone) {
+                Ok(_) => own.insert(name, value),
+                Err(e) if !unknown(&e) => return Err(Error::setting(name, value, e.to_string())),
+                Err(_) => {
+                    let known = merge_settings(&Common::default(), &Own::default());
+                    let known: Vec<&str> =
+                        known.as_object().map_or(Vec::new(), |m| m.keys().map(|k| &**k).collect());
+                    return Err(Error::setting(
+                        name,
+                        value,
+                        format!("there is no such setting; there are {}", known.join(", ")),
+                    ));
+                }
+            },
+        };
+    }
+    Ok((
+        serde_json::from_value(Value::Object(common)).map_err(unclear)?,
+        serde_json::from_value(Value::Object(own)).map_err(unclear)?,
+    ))
+}
+
+/// The settings that all methods share and those of one, as they go into a model file.
+pub(crate) fn merge_settings(common: &impl Serialize, own: &impl Serialize) -> Value {
+    let object = |value: Value| match value {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    };
+    let mut all = object(serde_json::to_value(common).unwrap_or_default());
+    all.extend(object(serde_json::to_value(own).unwrap_or_default()));
+    Value::Object(all)
 }

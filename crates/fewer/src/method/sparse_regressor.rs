@@ -1,6 +1,7 @@
 //! Sparse regression by expectation-maximisation (Figueiredo 2003).
 
-use super::em::{BasisKind, Em, Output, Shared, Start, em_builder, empty_outcome};
+use super::common::{BasisKind, Output, Shared};
+use super::em::{Em, Start, em_builder, empty_outcome};
 use super::settings::{Intercept, PriorKind, Variant};
 use crate::basis::{BlockFunction, Gamma, Landmarks};
 use crate::data::{Dataset, Moments, Target};
@@ -110,7 +111,9 @@ impl SparseRegressor {
     /// See [`MomentsBuilder`](crate::data::MomentsBuilder) for an example.
     pub fn fit_moments(&self, moments: Moments) -> Result<Model> {
         self.check()?;
-        self.0.with_moments(moments, &Silent, |shared| self.solve(&shared, &[]))
+        self.0
+            .common
+            .with_moments(moments, self.0.wanted(), &Silent, |shared| self.solve(&shared, &[]))
     }
 
     fn check(&self) -> Result<()> {
@@ -157,7 +160,7 @@ impl SparseRegressor {
             let mut data = self.0.least_squares(shared);
             let start = self.start(shared, &mut data, &mut likelihood)?;
             let outcome = self.0.run(shared, &mut data, &mut likelihood, &*prior, start)?;
-            self.0.note_limits(&outcome, &mut notes);
+            self.0.common.note_limits(&outcome, &mut notes);
             outcome
         };
         if outcome.active.is_empty()
@@ -193,7 +196,7 @@ impl SparseRegressor {
             _ => variance.sqrt() * target_unit,
         };
         let output = Output { outcome, intercept: 0.0 };
-        let model = self.0.model("SparseRegressor", shared, &[output], lam, notes)?;
+        let model = self.0.model("SparseRegressor", shared, vec![output], lam, notes)?;
         Ok(Model { noise_std: Some(noise_std), ..model })
     }
 
