@@ -12,6 +12,7 @@ from importlib.metadata import version as _version
 
 from fewer import kernels, plots
 from fewer._base import Certificate, EmptyModelWarning, Explanation, load
+from fewer.lasso import Lasso
 from fewer.probit_classifier import ProbitClassifier
 from fewer.sparse_regressor import SparseRegressor
 
@@ -19,6 +20,7 @@ __all__ = [
     "Certificate",
     "EmptyModelWarning",
     "Explanation",
+    "Lasso",
     "ProbitClassifier",
     "SparseRegressor",
     "kernels",

@@ -234,6 +234,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         if callable(settings["basis"]):
             settings["basis"] = "functions"
         centres = settings.pop("centres")
+        factors = settings.pop("penalty_factors", None)
         for name, value in settings.items():
             value = value.item() if isinstance(value, np.generic) else value
             settings[name] = value
@@ -241,6 +242,8 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
                 raise ValueError(f"{name} = {value}: a finite number is expected")
             if not isinstance(value, str | float | int | None):
                 raise ValueError(f"{name} = {value!r}: a {type(value).__name__} is not understood")
+        if factors is not None:
+            settings["penalty_factors"] = _numbers("penalty_factors", factors)
         if centres is not None:
             centres = _sklearn.checked_array(centres, dtype=np.float64, input_name="centres")
             if not np.isfinite(centres).all():
@@ -654,6 +657,13 @@ def _weights(weights: Any, rows: int) -> NDArray[np.float64] | None:
     if not array.any():
         raise ValueError("all sample weights are zero: at least one row must count")
     return np.ascontiguousarray(array)
+
+
+def _numbers(name: str, values: ArrayLike) -> list[float]:
+    numbers = np.asarray(values, dtype=np.float64)
+    if numbers.ndim != 1 or not np.isfinite(numbers).all():
+        raise ValueError(f"{name}: a list of finite numbers is expected")
+    return [float(v) for v in numbers]
 
 
 def _threads(n_jobs: Any) -> Any:

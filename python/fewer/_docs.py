@@ -13,10 +13,23 @@ prior : {"jeffreys", "laplace", "gaussian"}, default="jeffreys"
     The prior on the weights. Jeffreys is the sparsest and has no parameter; Laplace is the
     Lasso's; Gaussian is ridge regression's, which keeps every term.
 lam : float, optional
-    λ of the Laplace or Gaussian prior, in the units of the objective above.
+    λ of the objective above (of the Laplace and Gaussian priors).
 lam_ratio : float, optional
-    λ as a part of the largest useful one, in (0, 1]. Where neither is given, 0.2 for regression
-    and 0.005 for classification: the best on average in benchmarks/lam_ratio.py.
+    λ as a part of the largest useful one, in (0, 1]. Where neither is given, 0.1 for the Lasso,
+    0.2 for SparseRegressor and 0.005 for ProbitClassifier: the best on average in
+    benchmarks/lam_ratio.py.
+l1_ratio : float, default=1.0
+    ρ of the elastic net, whose penalty is λ(ρ‖w‖₁ + (1 − ρ)‖w‖²/2s), s being the standard
+    deviation of y, as in glmnet: so rescaling y rescales the answer and nothing else.
+penalty_factors : array-like of shape (n_basis,), optional
+    A factor on λ for each function of the basis; 0 leaves its weight without a penalty.
+positive : bool, default=False
+    Whether weights must be at least 0.
+adaptive : float, optional
+    Exponent a of the adaptive Lasso: a column's λ is divided by |w|ᵃ, w its weight in a ridge
+    regression.
+relaxed : bool, default=False
+    Whether the terms kept are fitted again by least squares, which undoes the shrinkage.
 noise : float, optional
     Standard deviation σ of the noise. Estimated where it is not given.
 basis : str or callable, default="linear"

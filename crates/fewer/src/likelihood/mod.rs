@@ -2,9 +2,11 @@
 
 mod gaussian;
 mod probit;
+mod squared_error;
 
 pub(crate) use gaussian::{Gaussian, Noise};
 pub(crate) use probit::Probit;
+pub(crate) use squared_error::SquaredError;
 
 use crate::engine::LeastSquares;
 use crate::error::Result;
@@ -55,4 +57,36 @@ pub(crate) trait QuadraticBound {
     /// Σ w (t − η)², where the likelihood is Gaussian with known noise: then −log p is convex and
     /// this gives its dual.
     fn known_noise_residual(&self) -> Option<f64>;
+}
+
+/// A convex −log p with two derivatives in the linear predictors η, of which each row has
+/// `outputs`; sums are over weighted rows.
+pub(crate) trait Smooth: Sync {
+    /// Linear predictors of a row.
+    fn outputs(&self) -> usize;
+
+    /// Whether −log p is a quadratic of unit curvature.
+    fn is_quadratic(&self) -> bool;
+
+    /// Moves to new linear predictors, a column for each output.
+    fn update(&mut self, eta: &Matrix);
+
+    /// −log p.
+    fn value(&self) -> f64;
+
+    /// (n, outputs) −∂(−log p)/∂η, without the rows' weights: what the model leaves unexplained.
+    fn residual(&self) -> &Matrix;
+
+    /// (n,) ∂²(−log p)/∂η_a ∂η_b, without the rows' weights.
+    fn curvature(&self, a: usize, b: usize) -> Vec<f64>;
+
+    /// The dual objective at κ times the residual, without the penalty's part.
+    fn dual(&self, kappa: f64) -> f64;
+
+    /// Where that is largest.
+    fn best_kappa(&self) -> f64;
+
+    /// The dual objective falls by at least half this times the (weighted) square of the distance
+    /// from its maximum.
+    fn concavity(&self) -> f64;
 }

@@ -94,6 +94,30 @@ pub fn product_of_rows(a: &[f64], b: &[f64], d: usize, out: &mut [f64]) {
     clear_vector_registers();
 }
 
+/// Products of all columns of `a` with all columns of `b`, each of so many rows: aᵀ·b.
+///
+/// Threads share panels of the result.
+pub fn cross_products(rows: usize, a: &[f64], b: &[f64]) -> Matrix {
+    const PANEL: usize = 64;
+    let (order, columns) = (a.len() / rows.max(1), b.len() / rows.max(1));
+    let mut out = Matrix::zeros(order, columns);
+    let left = MatRef::from_column_major_slice(a, rows, order).transpose();
+    let panels = out.as_mut_slice().par_chunks_mut((order * PANEL).max(1));
+    panels.zip(b.par_chunks((rows * PANEL).max(1))).for_each(|(panel, b)| {
+        let width = panel.len() / order;
+        faer::linalg::matmul::matmul(
+            MatMut::from_column_major_slice_mut(panel, order, width),
+            Accum::Replace,
+            left,
+            MatRef::from_column_major_slice(b, rows, width),
+            1.0,
+            Par::Seq,
+        );
+        clear_vector_registers();
+    });
+    out
+}
+
 /// Copies the lower triangle onto the upper one.
 pub fn symmetrise(matrix: &mut Matrix) {
     const BLOCK: usize = 64;

@@ -166,6 +166,8 @@ pub(crate) struct Fitted<'a> {
 /// What a method wants to know of its columns.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wanted {
+    /// Room for its normal equations.
+    pub equations: bool,
     /// XᵀX, where there are no more columns than rows.
     pub gram: bool,
     /// Columns that are copies of others set aside.
@@ -274,8 +276,10 @@ impl Common {
             if self.fit_intercept == Intercept::Penalised {
                 columns = Box::new(WithOnes(columns));
             }
-            let limit = self.memory_limit as usize;
-            check_memory(columns.columns().min(columns.rows()), columns.rows(), limit)?;
+            if wanted.equations {
+                let limit = self.memory_limit as usize;
+                check_memory(columns.columns().min(columns.rows()), columns.rows(), limit)?;
+            }
             let all: Vec<usize> = (0..columns.columns()).collect();
             let gram = wanted.gram && columns.columns() <= columns.rows();
             let moments = Moments::of(&*columns, &all, target, weights, gram, observer)?;

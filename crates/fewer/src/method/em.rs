@@ -106,6 +106,7 @@ impl Em {
 
     pub fn wanted(&self) -> Wanted {
         Wanted {
+            equations: true,
             gram: !self.route.rows,
             // Ridge regression shares a weight among copies; the other priors would not care.
             without_copies: self.prior != PriorKind::Gaussian,

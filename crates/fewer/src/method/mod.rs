@@ -3,6 +3,7 @@
 
 mod common;
 mod em;
+mod lasso;
 mod probit_classifier;
 mod settings;
 mod sparse_regressor;
@@ -10,6 +11,7 @@ mod training;
 
 pub use common::BasisKind;
 pub use em::{BalancedRule, ClassWeight};
+pub use lasso::Lasso;
 pub use probit_classifier::ProbitClassifier;
 pub use settings::{Intercept, PriorKind, Variant};
 pub use sparse_regressor::SparseRegressor;
@@ -44,6 +46,7 @@ pub struct MethodInfo {
 /// All methods.
 pub const METHODS: &[MethodInfo] = &[
     MethodInfo { name: "SparseRegressor", short: "sparse", task: Task::Regression },
+    MethodInfo { name: "Lasso", short: "lasso", task: Task::Regression },
     MethodInfo { name: "ProbitClassifier", short: "probit", task: Task::Classification },
 ];
 
@@ -73,6 +76,9 @@ pub fn fit(
         "ProbitClassifier" | "probit" => ProbitClassifier::from_json(settings)?
             .with_functions(functions)
             .fit_observed(data, observer),
+        "Lasso" | "lasso" => {
+            Lasso::from_json(settings)?.with_functions(functions).fit_observed(data, observer)
+        }
         _ => {
             let known: Vec<&str> = METHODS.iter().map(|m| m.short).collect();
             Err(Error::setting("method", method, format!("known methods: {}", known.join(", "))))

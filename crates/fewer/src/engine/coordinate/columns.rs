@@ -1,0 +1,283 @@
+//! Coordinate descent that keeps the residual of every row: for sparse columns, and for working
+//! sets whose products would take more room than they have rows.
+
+use super::gram::Gram;
+use super::penalty::Penalty;
+use super::quadratic::Quadratic;
+use crate::data::SparseView;
+use crate::engine::{Interrupted, Observer};
+use crate::linalg::{Cholesky, Matrix, axpy, dot};
+
+/// Sweeps after which their steps are extrapolated (Bertrand & Massias 2021).
+const EXTRAPOLATE: usize = 5;
+const MAX_SWEEPS: usize = 20_000;
+/// Largest support that is solved for exactly.
+const MAX_SOLVE: usize = 4000;
+
+/// Residuals of the rows, times their weights; the true residual is `values − offset·weights`.
+#[derive(Debug, Clone)]
+pub(super) struct Residuals {
+    pub values: Vec<f64>,
+    pub offset: f64,
+}
+
+/// Working columns as they are read by descent.
+pub(super) trait WorkingColumns: Sync {
+    /// Σ x·residual for working column `k`.
+    fn pull(&self, k: usize, residuals: &Residuals) -> f64;
+
+    /// The residuals when coefficient `k` grows by `step`.
+    fn shift(&self, k: usize, step: f64, residuals: &mut Residuals);
+
+    /// Products of some of the columns with each other.
+    fn products(&self, chosen: &[usize]) -> Gram;
+}
+
+/// Columns (x − centre) / scale of a sparse matrix, never made dense.
+pub(super) struct SparseWorking<'a> {
+    pub x: SparseView<'a>,
+    /// Columns of the matrix.
+    pub columns: Vec<usize>,
+    pub centre: Vec<f64>,
+    pub scale: Vec<f64>,
+    /// Weight of each row, times its curvature.
+    pub weights: Option<Vec<f64>>,
+    pub total_weight: f64,
+}
+
+impl WorkingColumns for SparseWorking<'_> {
+    fn pull(&self, k: usize, residuals: &Residuals) -> f64 {
+        let (rows, values) = self.x.column_slices(self.columns[k]);
+        let sum: f64 = rows.iter().zip(values).map(|(&i, v)| v * residuals.values[i]).sum();
+        // Σ w·residual is zero where columns are centred, for so is the target.
+        (sum - residuals.offset * self.centre[k] * self.total_weight) / self.scale[k]
+    }
+
+    fn shift(&self, k: usize, step: f64, residuals: &mut Residuals) {
+        let step = step / self.scale[k];
+        let (rows, values) = self.x.column_slices(self.columns[k]);
+        match &self.weights {
+            Some(w) => {
+                rows.iter().zip(values).for_each(|(&i, v)| residuals.values[i] -= step * v * w[i])
+            }
+            None => rows.iter().zip(values).for_each(|(&i, v)| residuals.values[i] -= step * v),
+        }
+        residuals.offset -= step * self.centre[k];
+    }
+
+    fn products(&self, chosen: &[usize]) -> Gram {
+        let mut gram = Gram::default();
+        gram.grow(chosen.len());
+        let mut dense = vec![0.0; self.x.rows()];
+        for (b, &k) in chosen.iter().enumerate() {
+            let (rows, values) = self.x.column_slices(self.columns[k]);
+            for (&i, v) in rows.iter().zip(values) {
+                dense[i] = v * self.weights.as_ref().map_or(1.0, |w| w[i]);
+            }
+            for (a, &l) in chosen[..=b].iter().enumerate() {
+                let (rows, values) = self.x.column_slices(self.columns[l]);
+                let sum: f64 = rows.iter().zip(values).map(|(&i, v)| v * dense[i]).sum();
+                let centred = sum - self.total_weight * self.centre[k] * self.centre[l];
+                gram.set(a, b, centred / (self.scale[k] * self.scale[l]));
+            }
+            rows.iter().for_each(|&i| dense[i] = 0.0);
+        }
+        gram
+    }
+}
+
+/// Dense columns, times the roots of the rows' weights, as are then the residuals.
+pub(super) struct PackedWorking<'a> {
+    pub rows: usize,
+    pub values: &'a [f64],
+}
+
+impl WorkingColumns for PackedWorking<'_> {
+    fn pull(&self, k: usize, residuals: &Residuals) -> f64 {
+        dot(&self.values[k * self.rows..][..self.rows], &residuals.values)
+    }
+
+    fn shift(&self, k: usize, step: f64, residuals: &mut Residuals) {
+        axpy(-step, &self.values[k * self.rows..][..self.rows], &mut residuals.values);
+    }
+
+    fn products(&self, chosen: &[usize]) -> Gram {
+        let column = |k: usize| &self.values[k * self.rows..][..self.rows];
+        let mut gram = Gram::default();
+        gram.grow(chosen.len());
+        for (b, &k) in chosen.iter().enumerate() {
+            for (a, &l) in chosen[..=b].iter().enumerate() {
+                gram.set(a, b, dot(column(k), column(l)));
+            }
+        }
+        gram
+    }
+}
+
+/// The problem; `penalty` and `squares` are in the order of the working columns.
+pub(super) struct ColumnDescent<'a> {
+    pub columns: &'a dyn WorkingColumns,
+    pub squares: &'a [f64],
+    pub penalty: &'a Penalty,
+    pub observer: &'a dyn Observer,
+}
+
+impl ColumnDescent<'_> {
+    /// Moves β and the residuals until `done(β, pulls)`.
+    pub fn solve(
+        &self,
+        beta: &mut [f64],
+        residuals: &mut Residuals,
+        tolerance: f64,
+        done: &dyn Fn(&[f64], &[f64]) -> bool,
+    ) -> Result<(), Interrupted> {
+        let all: Vec<usize> = (0..beta.len()).collect();
+        let mut sweeps = 0;
+        // A sweep that gains little may be a slow one: the gap has the last word.
+        let mut little = tolerance;
+        // The gap is of the first order in the steps, the gain of the second.
+        let smallest = 1e-18 * tolerance;
+        while sweeps < MAX_SWEEPS {
+            self.observer.check()?;
+            sweeps += 1;
+            let decrease = self.sweep(&all, beta, residuals);
+            if decrease <= little {
+                let pulls: Vec<f64> =
+                    all.iter().map(|&k| self.columns.pull(k, residuals)).collect();
+                if done(beta, &pulls) || decrease <= smallest {
+                    return Ok(());
+                }
+                little = 0.1 * decrease.min(little);
+            }
+            let support: Vec<usize> = all.iter().copied().filter(|&k| beta[k] != 0.0).collect();
+            sweeps += self.settle(&support, beta, residuals, 0.3 * little)?;
+        }
+        Ok(())
+    }
+
+    /// Sweeps over the support until one gains at most `little`, or an exact solve does better.
+    fn settle(
+        &self,
+        support: &[usize],
+        beta: &mut [f64],
+        residuals: &mut Residuals,
+        little: f64,
+    ) -> Result<usize, Interrupted> {
+        // Their products cost about as much as this many sweeps.
+        let worth = if support.len() <= MAX_SOLVE { 10 + support.len() / 4 } else { usize::MAX };
+        let mut history = vec![(at(beta, support), residuals.clone())];
+        for sweep in 1..MAX_SWEEPS {
+            self.observer.check()?;
+            if self.sweep(support, beta, residuals) <= little {
+                return Ok(sweep);
+            }
+            if sweep >= worth && support.iter().all(|&k| beta[k] != 0.0) {
+                self.solve_exactly(support, beta, residuals)?;
+                return Ok(sweep);
+            }
+            history.push((at(beta, support), residuals.clone()));
+            if history.len() > EXTRAPOLATE {
+                self.extrapolate(support, &history, beta, residuals);
+                history = vec![(at(beta, support), residuals.clone())];
+            }
+        }
+        Ok(MAX_SWEEPS)
+    }
+
+    /// Goes to the minimum for the present support and signs, as far as the signs allow.
+    fn solve_exactly(
+        &self,
+        support: &[usize],
+        beta: &mut [f64],
+        residuals: &mut Residuals,
+    ) -> Result<(), Interrupted> {
+        let own = self.penalty.of(support);
+        let gram = self.columns.products(support);
+        let quadratic = Quadratic { gram: &gram, penalty: &own, observer: self.observer };
+        let mut moved = at(beta, support);
+        let mut pulls: Vec<f64> =
+            support.iter().map(|&k| self.columns.pull(k, residuals)).collect();
+        quadratic.solve_on_support(&mut moved, &mut pulls)?;
+        for (&k, b) in support.iter().zip(moved) {
+            if b != beta[k] {
+                self.columns.shift(k, b - beta[k], residuals);
+                beta[k] = b;
+            }
+        }
+        Ok(())
+    }
+
+    fn sweep(&self, order: &[usize], beta: &mut [f64], residuals: &mut Residuals) -> f64 {
+        let mut decrease = 0.0;
+        for &k in order {
+            let h = self.squares[k];
+            if h <= 0.0 {
+                continue;
+            }
+            let old = beta[k];
+            let pull = self.columns.pull(k, residuals);
+            let new = self.penalty.minimiser(k, pull + h * old, h);
+            let step = new - old;
+            if step != 0.0 {
+                beta[k] = new;
+                self.columns.shift(k, step, residuals);
+                decrease += 0.5 * (h + self.penalty.l2[k]) * step * step;
+            }
+        }
+        decrease
+    }
+
+    /// Where the last steps, weighted so that they nearly cancel, point to; taken if it is better.
+    fn extrapolate(
+        &self,
+        support: &[usize],
+        history: &[(Vec<f64>, Residuals)],
+        beta: &mut [f64],
+        residuals: &mut Residuals,
+    ) {
+        let count = history.len() - 1;
+        let difference =
+            |a: usize| history[a + 1].0.iter().zip(&history[a].0).map(|(x, y)| x - y).collect();
+        let steps: Vec<Vec<f64>> = (0..count).map(difference).collect();
+        let mut products = Matrix::zeros(count, count);
+        for a in 0..count {
+            for b in a..count {
+                products[(b, a)] = dot(&steps[a], &steps[b]);
+            }
+        }
+        let trace: f64 = (0..count).map(|a| products[(a, a)]).sum();
+        (0..count).for_each(|a| products[(a, a)] += 1e-12 * trace);
+        let Ok(Ok(factor)) = Cholesky::new(products, self.observer) else { return };
+        let mut share = vec![1.0; count];
+        factor.solve(&mut share);
+        let total: f64 = share.iter().sum();
+        if !total.is_normal() {
+            return;
+        }
+        share.iter_mut().for_each(|s| *s /= total);
+        let mut candidate = vec![0.0; support.len()];
+        let mut moved = Residuals { values: vec![0.0; residuals.values.len()], offset: 0.0 };
+        for (s, (b, r)) in share.iter().zip(&history[1..]) {
+            axpy(*s, b, &mut candidate);
+            axpy(*s, &r.values, &mut moved.values);
+            moved.offset += s * r.offset;
+        }
+        if self.penalty.positive && candidate.iter().any(|b| *b < 0.0) {
+            return;
+        }
+        let mut change = 0.0;
+        for (&k, &b) in support.iter().zip(&candidate) {
+            let pulls = self.columns.pull(k, residuals) + self.columns.pull(k, &moved);
+            change += -0.5 * (b - beta[k]) * pulls + self.penalty.value(k, b)
+                - self.penalty.value(k, beta[k]);
+        }
+        if change < 0.0 {
+            support.iter().zip(candidate).for_each(|(&k, b)| beta[k] = b);
+            *residuals = moved;
+        }
+    }
+}
+
+fn at(beta: &[f64], support: &[usize]) -> Vec<f64> {
+    support.iter().map(|&k| beta[k]).collect()
+}

@@ -1,0 +1,452 @@
+//! Coordinate descent for L1- and L2-penalised likelihoods: working sets, safe screening,
+//! warm starts, a duality gap.
+//!
+//! Each round takes one pass over all columns, which gives their pulls, the gap, the columns that
+//! can be left out for good (Ndiaye et al. 2017) and those that should come into the working set.
+//! On the working set the problem is small, and solved to the end.
+
+mod columns;
+mod gram;
+mod penalty;
+mod quadratic;
+mod working_set;
+
+pub(crate) use penalty::Penalty;
+
+use super::{Observer, Outcome, Progress, Step, Termination, check_memory};
+use crate::design::Design;
+use crate::error::Result;
+use crate::likelihood::Smooth;
+use crate::linalg::{Matrix, axpy};
+use columns::{ColumnDescent, PackedWorking, Residuals, SparseWorking};
+use gram::Gram;
+use penalty::{DualPoint, best_dual_point};
+use quadratic::Quadratic;
+use std::time::Instant;
+use working_set::WorkingSet;
+
+/// No gap is asked to be smaller than this part of the empty model's objective: rounding.
+const SMALLEST_GAP: f64 = 1e-14;
+/// Products of columns cost this much less than reading the columns from memory.
+const PRODUCT_SPEED: f64 = 14.0;
+
+/// When to stop.
+#[derive(Debug, Clone)]
+pub(crate) struct Options {
+    /// Largest duality gap, relative to the objective of the empty model.
+    pub tol: f64,
+    pub max_iter: usize,
+    pub deadline: Option<Instant>,
+}
+
+/// A problem with its present state, from which the next one, of another penalty, starts.
+pub(crate) struct Coordinate<'a> {
+    design: &'a Design<'a>,
+    likelihood: Box<dyn Smooth + 'a>,
+    /// (p,) Σ w x².
+    squares: &'a [f64],
+    usable: &'a [usize],
+    memory_limit: usize,
+    observer: &'a dyn Observer,
+    /// (p,) The coefficients.
+    beta: Vec<f64>,
+    eta: Matrix,
+    /// (p,) Σ w x·residual, for the columns of the last pass.
+    gradient: Vec<f64>,
+    /// Whether `gradient` holds for all columns.
+    complete: bool,
+    working: WorkingSet,
+    /// The objective of the empty model.
+    null: f64,
+    /// The L1 penalties of the problem solved last: what the strong rule looks at.
+    solved: Option<Vec<f64>>,
+}
+
+impl<'a> Coordinate<'a> {
+    /// Begins at zero; `cross` are Σ w x·residual there, where they are known.
+    pub fn new(
+        design: &'a Design<'a>,
+        likelihood: Box<dyn Smooth + 'a>,
+        squares: &'a [f64],
+        cross: &[f64],
+        usable: &'a [usize],
+        memory_limit: usize,
+        observer: &'a dyn Observer,
+    ) -> Self {
+        let null = likelihood.value();
+        Self {
+            eta: Matrix::zeros(design.rows(), likelihood.outputs()),
+            likelihood,
+            squares,
+            usable,
+            memory_limit,
+            observer,
+            beta: vec![0.0; squares.len()],
+            gradient: cross.to_vec(),
+            complete: true,
+            working: WorkingSet::new(squares.len(), design),
+            null,
+            solved: None,
+            design,
+        }
+    }
+
+    /// Limits the columns that take part; coefficients of others become zero.
+    pub fn restrict(&mut self, usable: &'a [usize]) -> Result<()> {
+        self.usable = usable;
+        let mut kept = vec![0.0; self.beta.len()];
+        usable.iter().for_each(|&j| kept[j] = self.beta[j]);
+        self.beta = kept;
+        self.working.keep(|j| usable.binary_search(&j).is_ok());
+        self.move_to_beta()?;
+        self.pass(usable)
+    }
+
+    /// The pulls on all usable columns, in the order of all columns.
+    pub fn pulls(&mut self) -> Result<&[f64]> {
+        if !self.complete {
+            self.pass(self.usable)?;
+            self.complete = true;
+        }
+        Ok(&self.gradient)
+    }
+
+    /// Σ w (y − η)², for a quadratic likelihood.
+    pub fn residual_square(&self) -> f64 {
+        2.0 * self.likelihood.value()
+    }
+
+    /// The coefficients, of all columns.
+    pub fn beta(&self) -> &[f64] {
+        &self.beta
+    }
+
+    /// Solves the problem with a penalty.
+    pub fn run(&mut self, penalty: &Penalty, options: &Options) -> Result<Outcome> {
+        let target = options.tol.max(SMALLEST_GAP) * self.null;
+        let mut alive: Vec<usize> = self.usable.to_vec();
+        if !self.complete {
+            self.pass(&alive)?;
+        }
+        let strong = self.solved.take();
+        let mut trace = Vec::new();
+        let mut best_dual = f64::NEG_INFINITY;
+        let mut tightness = 0.1;
+        let mut last_gap = f64::INFINITY;
+        let mut iterations = 0;
+        let (termination, gap) = loop {
+            self.observer.check()?;
+            let objective = self.objective(penalty);
+            let dual = self.dual_point(penalty, &alive);
+            best_dual = best_dual.max(dual.value);
+            let gap = (objective - best_dual + self.free_slack(penalty)).max(0.0);
+            trace.push(Step { objective, terms: self.terms() });
+            self.observer.progress(Progress {
+                iteration: iterations,
+                terms: self.terms(),
+                objective,
+                residual: gap / self.null,
+            });
+            if gap <= target {
+                break (Termination::Converged, gap);
+            }
+            if iterations >= options.max_iter {
+                break (Termination::IterationLimit, gap);
+            }
+            if options.deadline.is_some_and(|d| Instant::now() >= d) {
+                break (Termination::TimeLimit, gap);
+            }
+            iterations += 1;
+            if strong.is_none() {
+                self.screen(penalty, dual, objective - dual.value, &mut alive);
+            }
+            let before = self.working.len();
+            let previous = strong.as_deref().filter(|_| iterations == 1);
+            self.grow(penalty, &alive, previous)?;
+            let grown = self.working.len() > before;
+            let moved = self.descend(penalty, tightness * target, gap)?;
+            self.move_to_beta()?;
+            self.pass(&alive)?;
+            if !moved && !grown || tightness < 1e-4 {
+                // Rounding keeps the gap open.
+                let dual = self.dual_point(penalty, &alive);
+                let gap = (self.objective(penalty) - best_dual.max(dual.value)).max(0.0);
+                let close = gap <= 100.0 * target;
+                let end = if close { Termination::Converged } else { Termination::IterationLimit };
+                break (end, gap);
+            }
+            if !grown && gap > 0.5 * last_gap {
+                tightness *= 0.1;
+            }
+            last_gap = gap;
+        };
+        self.complete = alive.len() == self.usable.len();
+        self.solved = Some(penalty.l1.clone());
+        let active: Vec<usize> =
+            self.usable.iter().copied().filter(|&j| self.beta[j] != 0.0).collect();
+        Ok(Outcome {
+            beta: active.iter().map(|&j| self.beta[j]).collect(),
+            active,
+            objective: self.objective(penalty),
+            residual: gap / self.null,
+            gap: Some(gap / self.null),
+            iterations,
+            termination,
+            trace,
+        })
+    }
+
+    fn terms(&self) -> usize {
+        self.working.columns().iter().filter(|&&j| self.beta[j] != 0.0).count()
+    }
+
+    fn objective(&self, penalty: &Penalty) -> f64 {
+        let of = |&j: &usize| penalty.value(j, self.beta[j]);
+        self.likelihood.value() + self.working.columns().iter().map(of).sum::<f64>()
+    }
+
+    fn dual_point(&self, penalty: &Penalty, alive: &[usize]) -> DualPoint {
+        let pulls = alive.iter().map(|&j| (j, self.gradient[j]));
+        let likelihood = |kappa: f64| self.likelihood.dual(kappa);
+        best_dual_point(pulls, penalty, &likelihood, self.likelihood.best_kappa())
+    }
+
+    /// What is left to gain on coefficients without a penalty, which the dual takes to be solved.
+    fn free_slack(&self, penalty: &Penalty) -> f64 {
+        let free = self.working.columns().iter().filter(|&&j| penalty.is_free(j));
+        free.map(|&j| self.gradient[j].abs() * self.beta[j].abs()).sum()
+    }
+
+    /// Leaves out the columns that are zero at the optimum for certain: the best dual point is
+    /// within √(2·gap/concavity) of this one.
+    fn screen(&self, penalty: &Penalty, dual: DualPoint, gap: f64, alive: &mut Vec<usize>) {
+        let radius = (2.0 * gap.max(0.0) / self.likelihood.concavity()).sqrt();
+        let safety = 1.0 - 1e-10;
+        alive.retain(|&j| {
+            let pull = penalty.pull(dual.kappa * self.gradient[j]);
+            self.beta[j] != 0.0
+                || self.working.contains(j)
+                || pull + self.squares[j].sqrt() * radius >= safety * penalty.l1[j]
+        });
+    }
+
+    /// Brings the columns with the strongest pulls into the working set.
+    fn grow(&mut self, penalty: &Penalty, alive: &[usize], previous: Option<&[f64]>) -> Result<()> {
+        let strength = |j: usize| penalty.pull(self.gradient[j]) / penalty.l1[j];
+        // Tibshirani et al. 2012: pulls change no faster than λ does, mostly.
+        let bar = |j: usize| previous.map_or(1.0, |l1| (2.0 - l1[j] / penalty.l1[j]).min(1.0));
+        let mut wanted: Vec<(f64, usize)> = alive
+            .iter()
+            .filter(|&&j| !self.working.contains(j))
+            .map(|&j| (if penalty.l1[j] > 0.0 { strength(j) } else { f64::INFINITY }, j))
+            .filter(|&(s, j)| s >= bar(j))
+            .collect();
+        wanted.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let forced = wanted.iter().take_while(|w| w.0.is_infinite()).count();
+        // About as much work as reading all columns once more, or as many as there are terms.
+        let cheap = (PRODUCT_SPEED * self.squares.len() as f64).sqrt() as usize;
+        wanted.truncate(forced.max(cheap.max(self.terms()).max(64)));
+        let mut chosen: Vec<usize> = wanted.into_iter().map(|w| w.1).collect();
+        chosen.sort_unstable();
+        let order = self.working.len() + chosen.len();
+        if self.working.is_packed() {
+            check_memory(order, self.design.rows(), self.memory_limit)?;
+        }
+        if self.working.len() > 3 * (self.terms() + cheap) {
+            let beta = &self.beta;
+            self.working.keep(|j| beta[j] != 0.0);
+        }
+        self.working.add(self.design, &chosen, self.observer)?;
+        Ok(())
+    }
+
+    /// Solves the problem on the working set; whether anything moved.
+    fn descend(&mut self, penalty: &Penalty, tolerance: f64, gap: f64) -> Result<bool> {
+        let columns = self.working.columns().to_vec();
+        let own = penalty.of(&columns);
+        let start: Vec<f64> = columns.iter().map(|&j| self.beta[j]).collect();
+        let mut beta = start.clone();
+        // Far from the end the working set is not the last one: no need to be exact.
+        let tolerance = tolerance.max(1e-3 * gap);
+        let pulls: Vec<f64> = columns.iter().map(|&j| self.gradient[j]).collect();
+        let from = LeastSquaresAt {
+            beta: &start,
+            pulls: &pulls,
+            residual_square: 2.0 * self.likelihood.value(),
+        };
+        let done = |beta: &[f64], q: &[f64]| from.gap(beta, q, &own).0 <= tolerance;
+        if let Some(gram) = self.working.gram() {
+            let mut q = pulls.clone();
+            let quadratic = Quadratic { gram, penalty: &own, observer: self.observer };
+            quadratic.solve(&mut beta, &mut q, &done)?;
+        } else {
+            self.descend_by_columns(&columns, &own, &mut beta, 0.1 * tolerance, &done)?;
+        }
+        let moved = beta != start;
+        columns.iter().zip(beta).for_each(|(&j, b)| self.beta[j] = b);
+        Ok(moved)
+    }
+
+    fn descend_by_columns(
+        &self,
+        columns: &[usize],
+        penalty: &Penalty,
+        beta: &mut [f64],
+        tolerance: f64,
+        done: &dyn Fn(&[f64], &[f64]) -> bool,
+    ) -> Result<()> {
+        let squares: Vec<f64> = columns.iter().map(|&j| self.squares[j]).collect();
+        let residual = self.likelihood.residual().column(0);
+        let weights = self.design.weights();
+        let descent = |columns, residuals: &mut Residuals, beta: &mut [f64]| {
+            ColumnDescent { columns, squares: &squares, penalty, observer: self.observer }
+                .solve(beta, residuals, tolerance, done)
+        };
+        match self.design.raw().as_sparse() {
+            Some(x) => {
+                let units = columns.iter().map(|&j| self.design.units(j));
+                let (centre, scale) = units.unzip();
+                let working = SparseWorking {
+                    x,
+                    columns: columns.to_vec(),
+                    centre,
+                    scale,
+                    weights: weights.map(<[f64]>::to_vec),
+                    total_weight: weights
+                        .map_or(self.design.rows() as f64, |w| w.iter().sum::<f64>()),
+                };
+                let values = match weights {
+                    Some(w) => residual.iter().zip(w).map(|(r, w)| r * w).collect(),
+                    None => residual.to_vec(),
+                };
+                descent(&working, &mut Residuals { values, offset: 0.0 }, beta)?;
+            }
+            None => {
+                let root = |i: usize| weights.map_or(1.0, |w| w[i].sqrt());
+                let rows = self.design.rows();
+                let packed = self.working.packed();
+                let weighted: Vec<f64> = match weights {
+                    Some(_) => packed.iter().zip(0..).map(|(v, i)| v * root(i % rows)).collect(),
+                    None => Vec::new(),
+                };
+                let values = if weights.is_some() { &weighted[..] } else { packed };
+                let residual = residual.iter().enumerate().map(|(i, r)| r * root(i)).collect();
+                let working = PackedWorking { rows, values };
+                descent(&working, &mut Residuals { values: residual, offset: 0.0 }, beta)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings η and the likelihood to the present coefficients.
+    fn move_to_beta(&mut self) -> Result<()> {
+        let used: Vec<(usize, usize)> = self
+            .working
+            .columns()
+            .iter()
+            .copied()
+            .enumerate()
+            .filter(|&(_, j)| self.beta[j] != 0.0)
+            .collect();
+        if self.working.is_packed() {
+            let rows = self.design.rows();
+            let eta = self.eta.column_mut(0);
+            eta.fill(0.0);
+            for (k, j) in used {
+                axpy(self.beta[j], &self.working.packed()[k * rows..][..rows], eta);
+            }
+        } else {
+            let mut columns: Vec<usize> = used.iter().map(|u| u.1).collect();
+            columns.sort_unstable();
+            let beta: Vec<f64> = columns.iter().map(|&j| self.beta[j]).collect();
+            self.eta =
+                Matrix::from_columns(self.design.rows(), 1, self.design.apply(&columns, &beta));
+        }
+        self.likelihood.update(&self.eta);
+        Ok(())
+    }
+
+    /// One pass over the given columns: their pulls.
+    fn pass(&mut self, columns: &[usize]) -> Result<()> {
+        self.observer.check()?;
+        let pulls = self.design.apply_transpose(columns, self.likelihood.residual().column(0));
+        columns.iter().zip(pulls).for_each(|(&j, g)| self.gradient[j] = g);
+        Ok(())
+    }
+}
+
+/// A least-squares problem at some coefficients, from which others are looked at by products
+/// alone.
+struct LeastSquaresAt<'a> {
+    beta: &'a [f64],
+    /// XᵀW·residual.
+    pulls: &'a [f64],
+    residual_square: f64,
+}
+
+impl LeastSquaresAt<'_> {
+    /// The duality gap and the objective at `beta`, where the pulls are `q`.
+    fn gap(&self, beta: &[f64], q: &[f64], penalty: &Penalty) -> (f64, f64) {
+        let (mut square, mut product, mut value) = (self.residual_square, 0.0, 0.0);
+        for k in 0..beta.len() {
+            square -= (self.pulls[k] + q[k]) * (beta[k] - self.beta[k]);
+            product += beta[k] * q[k];
+            value += penalty.value(k, beta[k]);
+            if penalty.is_free(k) {
+                value += q[k].abs() * beta[k].abs();
+            }
+        }
+        let square = square.max(0.0);
+        // Σ w y r = Σ w r² + Σ β q, for y = r + Xβ.
+        product += square;
+        let likelihood = |kappa: f64| kappa * (product - 0.5 * kappa * square);
+        let best = if square > 0.0 { product / square } else { 1.0 };
+        let dual = best_dual_point(q.iter().copied().enumerate(), penalty, &likelihood, best);
+        let objective = 0.5 * square + value;
+        ((objective - dual.value).max(0.0), objective)
+    }
+}
+
+/// Solves a least-squares problem of which only XᵀX, Xᵀy and yᵀy are known.
+pub(crate) fn from_products(
+    gram: &Matrix,
+    cross: &[f64],
+    target_square: f64,
+    usable: &[usize],
+    penalty: &Penalty,
+    options: &Options,
+    observer: &dyn Observer,
+) -> Result<Outcome> {
+    let mut own = Gram::default();
+    own.grow(usable.len());
+    for (b, &j) in usable.iter().enumerate() {
+        let column = gram.column(j);
+        usable[..=b].iter().enumerate().for_each(|(a, &i)| own.set(a, b, column[i]));
+    }
+    let own_penalty = penalty.of(usable);
+    let pulls: Vec<f64> = usable.iter().map(|&j| cross[j]).collect();
+    let zeros = vec![0.0; usable.len()];
+    let from = LeastSquaresAt { beta: &zeros, pulls: &pulls, residual_square: target_square };
+    let null = 0.5 * target_square;
+    let target = options.tol.max(SMALLEST_GAP) * null;
+    let (mut beta, mut q) = (zeros.clone(), pulls.clone());
+    let quadratic = Quadratic { gram: &own, penalty: &own_penalty, observer };
+    let done = |beta: &[f64], q: &[f64]| from.gap(beta, q, &own_penalty).0 <= target;
+    quadratic.solve(&mut beta, &mut q, &done)?;
+    let (gap, objective) = from.gap(&beta, &q, &own_penalty);
+    let active = (0..beta.len()).filter(|&k| beta[k] != 0.0);
+    Ok(Outcome {
+        active: active.clone().map(|k| usable[k]).collect(),
+        beta: active.map(|k| beta[k]).collect(),
+        objective,
+        residual: gap / null,
+        gap: Some(gap / null),
+        iterations: 1,
+        termination: if gap <= target {
+            Termination::Converged
+        } else {
+            Termination::IterationLimit
+        },
+        trace: Vec::new(),
+    })
+}

@@ -1,0 +1,574 @@
+//! The Lasso (Tibshirani 1996), with its elastic-net, adaptive and relaxed forms.
+
+use super::common::{BasisKind, Common, Fitted, Output, Shared, Wanted, common_builder};
+use super::em::empty_outcome;
+use super::settings::{Intercept, check_lam, merge_settings, parse_settings};
+use crate::basis::{BlockFunction, Gamma, Landmarks};
+use crate::data::{Dataset, Moments, Target};
+use crate::engine::coordinate::{Coordinate, Options, Penalty, from_products};
+use crate::engine::{LeastSquares, Observer, Outcome, Right, Silent};
+use crate::error::{Error, Result};
+use crate::likelihood::SquaredError;
+use crate::model::Model;
+use serde::{Deserialize, Serialize};
+
+/// Linear regression with an L1 penalty: the Lasso and its relatives.
+///
+/// Minimises ½‖y − Xw‖² + λ‖w‖₁ over weights w and a free intercept; sums over rows are weighted
+/// sums. λ is n times the `alpha` of scikit-learn. Every fit ends with a duality gap, relative to
+/// the objective of the empty model: a bound on how far it is from the optimum.
+///
+/// | setting | default | meaning |
+/// |---|---|---|
+/// | `lam` | – | λ, in the units of y |
+/// | `lam_ratio` | 0.1 | λ as a part of λ_max, the smallest λ with an empty model |
+/// | `l1_ratio` | 1 | ρ of the elastic net, λ(ρ‖w‖₁ + (1 − ρ)‖w‖²/2s), s the deviation of y |
+/// | `penalty_factors` | 1 | a factor on λ for each column; 0: no penalty |
+/// | `positive` | false | whether weights must be at least 0 |
+/// | `adaptive` | – | exponent a: factors 1/\|w\|ᵃ from a ridge regression (Zou 2006) |
+/// | `relaxed` | false | refits the terms kept by least squares |
+/// | `basis`, `degree`, `gamma`, `coef0` | `linear`, 2, `scale`, 1 | see [`BasisKind`] |
+/// | `candidates`, `landmarks`, `centres` | – | centres of kernels |
+/// | `standardize` | true | the penalty applies to columns of unit variance |
+/// | `fit_intercept` | true | `true` (free), `false` or `"penalised"` |
+/// | `max_terms` | – | keep at most so many terms |
+/// | `tol` | 1e-8 | bound on the relative duality gap |
+/// | `max_iter`, `max_time` | 10 000, – | limits (passes over the columns, seconds) |
+/// | `memory_limit`, `random_state`, `n_jobs` | 4e9, 0, all | see the other methods |
+///
+/// ```
+/// use fewer::data::{Dataset, DenseView};
+/// use fewer::method::Lasso;
+///
+/// let x: Vec<f64> = (0..500).map(|i| ((i * i) as f64 * 0.7).sin()).collect();
+/// let y: Vec<f64> = x.chunks(5).map(|x| 1.0 + 3.0 * x[0] - 2.0 * x[3]).collect();
+/// let data = Dataset::new(DenseView::by_rows(&x, 100, 5)?, &y)?;
+///
+/// let model = Lasso::new().lam_ratio(0.3).fit(&data)?;
+/// let kept: Vec<&str> = model.terms().iter().map(|t| t.name.as_str()).collect();
+/// assert_eq!(kept, ["x1", "x4"]);
+/// assert!(model.report().certificate.value < 1e-8);
+///
+/// let path = Lasso::new().path(&data, None)?;
+/// assert_eq!((path.len(), path[0].n_terms()), (100, 0));
+/// # Ok::<(), fewer::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Lasso(Settings);
+
+common_builder!(Lasso);
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Settings {
+    lam: Option<f64>,
+    lam_ratio: Option<f64>,
+    l1_ratio: f64,
+    penalty_factors: Option<Vec<f64>>,
+    positive: bool,
+    adaptive: Option<f64>,
+    relaxed: bool,
+    #[serde(skip)]
+    common: Common,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            lam: None,
+            lam_ratio: None,
+            l1_ratio: 1.0,
+            penalty_factors: None,
+            positive: false,
+            adaptive: None,
+            relaxed: false,
+            common: Common::default(),
+        }
+    }
+}
+
+const LAM_RATIO: f64 = 0.1;
+/// λ_max is infinite for ridge regression; this much L1 is then taken for it, as glmnet does.
+const SMALLEST_L1_RATIO: f64 = 1e-3;
+/// Values of λ of a path, and how far down it goes with fewer rows than columns, or more.
+const PATH_LENGTH: usize = 100;
+const PATH_RATIOS: (f64, f64) = (1e-2, 1e-3);
+
+impl Lasso {
+    /// Settings from a JSON object with the names of the table above.
+    pub fn from_json(settings: &str) -> Result<Self> {
+        let (common, own): (Common, Settings) = parse_settings(settings)?;
+        Ok(Self(Settings { common, ..own }))
+    }
+
+    /// λ, in the units of y.
+    pub fn lam(mut self, lam: f64) -> Self {
+        self.0.lam = Some(lam);
+        self
+    }
+
+    /// λ as a part of λ_max, in (0, 1].
+    pub fn lam_ratio(mut self, ratio: f64) -> Self {
+        self.0.lam_ratio = Some(ratio);
+        self
+    }
+
+    /// ρ of the elastic net: 1 for the Lasso, 0 for ridge regression.
+    pub fn l1_ratio(mut self, ratio: f64) -> Self {
+        self.0.l1_ratio = ratio;
+        self
+    }
+
+    /// A factor on λ for each column of the basis; 0 for no penalty.
+    pub fn penalty_factors(mut self, factors: Vec<f64>) -> Self {
+        self.0.penalty_factors = Some(factors);
+        self
+    }
+
+    /// Whether weights must be at least 0.
+    pub fn positive(mut self, positive: bool) -> Self {
+        self.0.positive = positive;
+        self
+    }
+
+    /// Penalises a column by 1/|w|^exponent, with w from a ridge regression.
+    pub fn adaptive(mut self, exponent: f64) -> Self {
+        self.0.adaptive = Some(exponent);
+        self
+    }
+
+    /// Refits the terms kept by least squares.
+    pub fn relaxed(mut self, relaxed: bool) -> Self {
+        self.0.relaxed = relaxed;
+        self
+    }
+
+    /// Fits a model while an observer watches.
+    pub fn fit_observed(&self, data: &Dataset<'_>, observer: &dyn Observer) -> Result<Model> {
+        let lam = match self.0.lam {
+            Some(lam) => Lams::Given(vec![lam]),
+            None => Lams::Ratios(vec![self.0.lam_ratio.unwrap_or(LAM_RATIO)]),
+        };
+        let mut models = self.fit_each(data, lam, observer)?;
+        models.pop().ok_or(Error::Interrupted)
+    }
+
+    /// Fits a model for each λ, from one to the next; without any given, for 100 of them from
+    /// λ_max down to λ_max/1000 (λ_max/100 where there are fewer rows than columns).
+    ///
+    /// Models are in the order of the λ given.
+    pub fn path(&self, data: &Dataset<'_>, lams: Option<&[f64]>) -> Result<Vec<Model>> {
+        self.path_observed(data, lams, &Silent)
+    }
+
+    /// [`path`](Self::path) while an observer watches.
+    pub fn path_observed(
+        &self,
+        data: &Dataset<'_>,
+        lams: Option<&[f64]>,
+        observer: &dyn Observer,
+    ) -> Result<Vec<Model>> {
+        let lams = match lams {
+            Some(lams) => Lams::Given(lams.to_vec()),
+            None => Lams::Path,
+        };
+        self.fit_each(data, lams, observer)
+    }
+
+    /// Fits a model with a linear basis from moments alone.
+    pub fn fit_moments(&self, moments: Moments) -> Result<Model> {
+        self.check()?;
+        let lam = match self.0.lam {
+            Some(lam) => Lams::Given(vec![lam]),
+            None => Lams::Ratios(vec![self.0.lam_ratio.unwrap_or(LAM_RATIO)]),
+        };
+        let wanted = Wanted { gram: true, ..WANTED };
+        self.0.common.with_moments(moments, wanted, &Silent, |shared| {
+            let mut models = self.solve(&shared, &[], lam)?;
+            models.pop().ok_or(Error::Interrupted)
+        })
+    }
+
+    fn fit_each(
+        &self,
+        data: &Dataset<'_>,
+        lams: Lams,
+        observer: &dyn Observer,
+    ) -> Result<Vec<Model>> {
+        self.check()?;
+        lams.check()?;
+        data.check()?;
+        let Target::Numbers(y) = data.target() else {
+            return Err(Error::Unavailable {
+                what: "regression on labels".into(),
+                hint: "Lasso needs a number for each row; ProbitClassifier takes labels".into(),
+            });
+        };
+        self.0.common.with_rows(data, y, data.weights(), WANTED, observer, |shared| {
+            let target: Vec<f64> = y
+                .iter()
+                .map(|y| (y - shared.units.target_mean) / shared.units.target_unit())
+                .collect();
+            let models = self.solve(&shared, &target, lams)?;
+            let finish =
+                |model| Model { encoder: data.encoder().cloned(), named: data.is_named(), ..model };
+            Ok(models.into_iter().map(finish).collect())
+        })
+    }
+
+    fn check(&self) -> Result<()> {
+        self.0.common.check()?;
+        check_lam(self.0.lam, self.0.lam_ratio)?;
+        let ratio = self.0.l1_ratio;
+        if !(0.0..=1.0).contains(&ratio) {
+            return Err(Error::setting("l1_ratio", ratio, "a number in [0, 1] is expected"));
+        }
+        if let Some(exponent) = self.0.adaptive
+            && !(exponent.is_finite() && exponent > 0.0)
+        {
+            return Err(Error::setting("adaptive", exponent, "a number above 0 is expected"));
+        }
+        if let Some(factors) = &self.0.penalty_factors
+            && let Some(bad) = factors.iter().find(|f| !(f.is_finite() && **f >= 0.0))
+        {
+            return Err(Error::setting(
+                "penalty_factors",
+                bad,
+                "numbers of at least 0 are expected",
+            ));
+        }
+        Ok(())
+    }
+
+    /// The factor on λ of every column, in inner units: λ·factor is the L1 penalty of β.
+    fn factors(&self, shared: &Shared<'_>, target: &[f64]) -> Result<Vec<f64>> {
+        let columns = shared.scale.len();
+        let mut factors = match &self.0.penalty_factors {
+            None => vec![1.0; columns],
+            Some(given) if given.len() == shared.fixed.len() => {
+                // The column of ones of a penalised intercept comes last.
+                let ones = columns - given.len();
+                given.iter().copied().chain(vec![1.0; ones]).collect()
+            }
+            Some(given) => {
+                return Err(Error::setting(
+                    "penalty_factors",
+                    format!("{} numbers", given.len()),
+                    format!(
+                        "one for each of the {} functions of the basis is expected",
+                        shared.fixed.len()
+                    ),
+                ));
+            }
+        };
+        if let Some(exponent) = self.0.adaptive {
+            let weights = self.ridge_weights(shared, target)?;
+            let size = |j: usize| (weights[j] * shared.scale[j]).abs();
+            let largest = shared.usable.iter().map(|&j| size(j)).fold(0.0, f64::max);
+            for &j in &shared.usable {
+                // A weight far below the others gets a penalty that is as good as infinite.
+                factors[j] *= (size(j) / largest).max(1e-12).powf(-exponent);
+            }
+        }
+        Ok(factors)
+    }
+
+    /// The ridge regression of highest evidence, for all columns.
+    fn ridge_weights(&self, shared: &Shared<'_>, target: &[f64]) -> Result<Vec<f64>> {
+        let limit = self.0.common.memory_limit as usize;
+        let mut data = match (shared.design, &shared.gram) {
+            (Some(design), _) => LeastSquares::from_rows(design, limit, shared.observer),
+            (None, gram) => {
+                LeastSquares::from_gram(gram.clone().unwrap_or_default(), limit, shared.observer)
+            }
+        };
+        let products: Vec<f64> = shared.usable.iter().map(|&j| shared.cross[j]).collect();
+        let right = Right { products: &products, target };
+        let ridge = data.ridge_of_highest_evidence(
+            &shared.usable,
+            shared.weight,
+            shared.weight,
+            &shared.squares,
+            right,
+        )?;
+        let mut weights = vec![0.0; shared.scale.len()];
+        match ridge {
+            Some(ridge) => {
+                shared.usable.iter().zip(ridge.beta).for_each(|(&j, b)| weights[j] = b);
+            }
+            // No ridge beats the empty model: the columns' own products say what there is.
+            None => shared.usable.iter().for_each(|&j| {
+                weights[j] = shared.cross[j] / shared.squares[j];
+            }),
+        }
+        Ok(weights)
+    }
+
+    fn solve(&self, shared: &Shared<'_>, target: &[f64], lams: Lams) -> Result<Vec<Model>> {
+        let constant = shared.units.target_deviation == 0.0;
+        if constant || shared.usable.is_empty() {
+            let note = if constant {
+                "the target is constant: the model is that constant"
+            } else {
+                "no column varies: the model is a constant"
+            };
+            let square = if constant { 0.0 } else { shared.weight };
+            let lams = lams.values(0.0, shared);
+            let model = |lam: f64| {
+                let outcome = empty_outcome(0.5 * square);
+                self.model(shared, outcome, lam, square, vec![note.to_string()])
+            };
+            return lams.into_iter().map(model).collect();
+        }
+        let factors = self.factors(shared, target)?;
+        let mut solver = Solver::new(self, shared, target, &factors);
+        let largest = solver.lam_max()?;
+        let lams = lams.values(largest, shared);
+        // From the largest down: each fit starts from the one before.
+        let mut order: Vec<usize> = (0..lams.len()).collect();
+        order.sort_by(|&a, &b| lams[b].total_cmp(&lams[a]));
+        let mut models: Vec<Option<Model>> = vec![None; lams.len()];
+        for k in order {
+            let lam = lams[k];
+            let (outcome, square) = solver.fit(lam)?;
+            let mut notes = Vec::new();
+            self.0.common.note_limits(&outcome, &mut notes);
+            if outcome.active.is_empty() && notes.is_empty() {
+                notes.push(format!(
+                    "no term is kept: λ = {lam:.4e} is not below λ_max = {largest:.4e}"
+                ));
+            }
+            let (outcome, square) =
+                if self.0.relaxed { solver.refit(outcome, square)? } else { (outcome, square) };
+            models[k] = Some(self.model(shared, outcome, lam, square, notes)?);
+        }
+        models.into_iter().map(|m| m.ok_or(Error::Interrupted)).collect()
+    }
+
+    fn model(
+        &self,
+        shared: &Shared<'_>,
+        outcome: Outcome,
+        lam: f64,
+        residual_square: f64,
+        notes: Vec<String>,
+    ) -> Result<Model> {
+        let unit = shared.units.target_unit();
+        let intercept = usize::from(self.0.common.fit_intercept != Intercept::None);
+        // Terms of the Lasso are its degrees of freedom (Zou, Hastie & Tibshirani 2007).
+        let left = shared.weight - (outcome.active.len() + intercept) as f64;
+        let freedom = if left >= 1.0 { left } else { shared.weight };
+        let noise_std = unit * (residual_square / freedom).sqrt();
+        let fitted = Fitted {
+            method: "Lasso",
+            settings: merge_settings(&self.0.common, &self.0),
+            outputs: vec![Output { outcome, intercept: 0.0 }],
+            lam: Some(lam),
+            notes,
+            factor: unit * unit,
+            shift: 0.0,
+        };
+        let model = self.0.common.model(shared, fitted)?;
+        Ok(Model { noise_std: Some(noise_std), ..model })
+    }
+}
+
+/// No XᵀX of all columns, nothing about copies: descent takes them as they come.
+const WANTED: Wanted =
+    Wanted { equations: false, gram: false, without_copies: false, distinct: false };
+
+/// Which λ to fit.
+enum Lams {
+    Given(Vec<f64>),
+    Ratios(Vec<f64>),
+    Path,
+}
+
+impl Lams {
+    fn check(&self) -> Result<()> {
+        if let Lams::Given(lams) = self
+            && let Some(bad) = lams.iter().find(|l| !(l.is_finite() && **l >= 0.0))
+        {
+            return Err(Error::setting("lams", bad, "numbers of at least 0 are expected"));
+        }
+        Ok(())
+    }
+
+    fn values(self, largest: f64, shared: &Shared<'_>) -> Vec<f64> {
+        match self {
+            Lams::Given(lams) => lams,
+            Lams::Ratios(ratios) => ratios.iter().map(|r| r * largest).collect(),
+            Lams::Path => {
+                let wide = shared.weight < shared.usable.len() as f64;
+                let ratio: f64 = if wide { PATH_RATIOS.0 } else { PATH_RATIOS.1 };
+                let part = |k: usize| k as f64 / (PATH_LENGTH - 1) as f64;
+                (0..PATH_LENGTH).map(|k| largest * ratio.powf(part(k))).collect()
+            }
+        }
+    }
+}
+
+/// The engine with the penalties of the columns.
+struct Solver<'s> {
+    lasso: &'s Lasso,
+    shared: &'s Shared<'s>,
+    target: &'s [f64],
+    /// (p,) λ times these are the L1 penalties.
+    l1: Vec<f64>,
+    /// (p,) λ times these are the L2 penalties.
+    l2: Vec<f64>,
+    engine: Option<Coordinate<'s>>,
+}
+
+impl<'s> Solver<'s> {
+    fn new(lasso: &'s Lasso, shared: &'s Shared<'s>, target: &'s [f64], factors: &[f64]) -> Self {
+        let unit = shared.units.target_unit();
+        let ratio = lasso.0.l1_ratio;
+        // Inside, y is divided by its unit u and the prior is on scale·β: λ|s β| / u² is the L1
+        // penalty; the L2 penalty has λ/u for its strength, so that it does not depend on u.
+        let l1 = factors.iter().zip(&shared.scale).map(|(f, s)| ratio * f * (s / unit) / unit);
+        let l2 = factors
+            .iter()
+            .zip(&shared.scale)
+            .map(|(f, s)| (1.0 - ratio) * f * (s / unit) * (s / unit) / unit);
+        let (l1, l2) = (l1.collect(), l2.collect());
+        let mut solver = Self { lasso, shared, target, l1, l2, engine: None };
+        solver.engine = solver.engine_on(&shared.usable);
+        solver
+    }
+
+    /// The engine on some of the columns, at zero; none where only moments are known.
+    fn engine_on<'u>(&self, usable: &'u [usize]) -> Option<Coordinate<'u>>
+    where
+        's: 'u,
+    {
+        let shared = self.shared;
+        let design = shared.design?;
+        Some(Coordinate::new(
+            design,
+            Box::new(SquaredError::new(self.target, design.weights())),
+            &shared.squares,
+            &shared.cross,
+            usable,
+            self.lasso.0.common.memory_limit as usize,
+            shared.observer,
+        ))
+    }
+
+    fn penalty(&self, lam: f64) -> Penalty {
+        let times = |of: &[f64]| of.iter().map(|v| lam * v).collect();
+        Penalty { l1: times(&self.l1), l2: times(&self.l2), positive: self.lasso.0.positive }
+    }
+
+    fn options(&self) -> Options {
+        Options {
+            tol: self.lasso.0.common.tol,
+            max_iter: self.lasso.0.common.max_iter,
+            deadline: self.shared.deadline,
+        }
+    }
+
+    /// The smallest λ at which no penalised column is kept.
+    fn lam_max(&mut self) -> Result<f64> {
+        let options = self.options();
+        let free = self.shared.usable.iter().any(|&j| self.l1[j] + self.l2[j] == 0.0);
+        let pulls = match &mut self.engine {
+            Some(engine) if free => {
+                let wall = |v: &f64| if *v > 0.0 { f64::MAX } else { 0.0 };
+                let l1 = self.l1.iter().zip(&self.l2).map(|(a, b)| wall(&(a + b))).collect();
+                let l2 = vec![0.0; self.l2.len()];
+                let penalty = Penalty { l1, l2, positive: self.lasso.0.positive };
+                engine.run(&penalty, &options)?;
+                engine.pulls()?.to_vec()
+            }
+            _ => self.shared.cross.clone(),
+        };
+        let ratio = self.lasso.0.l1_ratio;
+        let raise = ratio.max(SMALLEST_L1_RATIO);
+        let l1 = |j: usize| {
+            if ratio > 0.0 {
+                self.l1[j] / ratio * raise
+            } else {
+                self.l2[j] * raise * self.shared.units.target_unit() / self.shared.scale[j]
+            }
+        };
+        let pull =
+            |j: usize| if self.lasso.0.positive { pulls[j].max(0.0) } else { pulls[j].abs() };
+        let penalised = self.shared.usable.iter().filter(|&&j| l1(j) > 0.0);
+        Ok(penalised.map(|&j| pull(j) / l1(j)).fold(0.0, f64::max))
+    }
+
+    /// Weights, and the sum of squared residuals.
+    fn fit(&mut self, lam: f64) -> Result<(Outcome, f64)> {
+        let (penalty, options) = (self.penalty(lam), self.options());
+        let (mut outcome, mut square) = match &mut self.engine {
+            Some(engine) => {
+                let outcome = engine.run(&penalty, &options)?;
+                (outcome, engine.residual_square())
+            }
+            None => self.fit_on(&self.shared.usable, &penalty, &options)?,
+        };
+        let most = self.lasso.0.common.max_terms.unwrap_or(usize::MAX);
+        while self.counted(&outcome) > most {
+            // A few at a time: which are the weakest changes as others go.
+            let fewer = most.max(self.counted(&outcome) * 4 / 5);
+            let kept = self.strongest(&outcome, fewer);
+            (outcome, square) = self.fit_on(&kept, &penalty, &options)?;
+        }
+        Ok((outcome, square))
+    }
+
+    /// Terms, without the column of ones of a penalised intercept.
+    fn counted(&self, outcome: &Outcome) -> usize {
+        let bias = self.shared.bias();
+        outcome.active.iter().filter(|j| Some(**j) != bias).count()
+    }
+
+    /// The columns with the largest effects, rising, and the column of ones.
+    fn strongest(&self, outcome: &Outcome, count: usize) -> Vec<usize> {
+        let bias = self.shared.bias();
+        let effect = |&(j, b): &(usize, f64)| {
+            if Some(j) == bias { f64::INFINITY } else { b.abs() * self.shared.squares[j].sqrt() }
+        };
+        let mut terms: Vec<(usize, f64)> =
+            outcome.active.iter().copied().zip(outcome.beta.iter().copied()).collect();
+        terms.sort_by(|a, b| effect(b).total_cmp(&effect(a)).then(a.0.cmp(&b.0)));
+        let ones = terms.first().is_some_and(|t| Some(t.0) == bias);
+        terms.truncate(count + usize::from(ones));
+        let mut kept: Vec<usize> = terms.into_iter().map(|t| t.0).collect();
+        kept.sort_unstable();
+        kept
+    }
+
+    /// A fit on some of the columns, from zero.
+    fn fit_on(
+        &self,
+        usable: &[usize],
+        penalty: &Penalty,
+        options: &Options,
+    ) -> Result<(Outcome, f64)> {
+        if let Some(mut engine) = self.engine_on(usable) {
+            let outcome = engine.run(penalty, options)?;
+            return Ok((outcome, engine.residual_square()));
+        }
+        let Shared { cross, weight, observer, .. } = self.shared;
+        let gram = self.shared.gram.clone().unwrap_or_default();
+        let outcome = from_products(&gram, cross, *weight, usable, penalty, options, *observer)?;
+        let terms = outcome.active.iter().zip(&outcome.beta);
+        let cost: f64 = terms.map(|(&j, b)| penalty.value(j, *b)).sum();
+        let square = 2.0 * (outcome.objective - cost).max(0.0);
+        Ok((outcome, square))
+    }
+
+    /// Least squares on the terms of an outcome.
+    fn refit(&self, outcome: Outcome, square: f64) -> Result<(Outcome, f64)> {
+        if outcome.active.is_empty() {
+            return Ok((outcome, square));
+        }
+        let none = vec![0.0; self.l1.len()];
+        let penalty = Penalty { l1: none.clone(), l2: none, positive: self.lasso.0.positive };
+        let (refitted, square) = self.fit_on(&outcome.active, &penalty, &self.options())?;
+        Ok((Outcome { active: refitted.active, beta: refitted.beta, ..outcome }, square))
+    }
+}
