@@ -135,6 +135,10 @@ impl<'a> Dataset<'a> {
     /// Checks every value, and that there is something to fit; fitting does this first.
     pub fn check(&self) -> Result<()> {
         self.check_values()?;
+        self.check_weights()
+    }
+
+    fn check_weights(&self) -> Result<()> {
         if self.weights().is_some_and(|w| w.iter().all(|&w| w == 0.0)) {
             return Err(Error::Empty {
                 what: "the data".into(),
@@ -144,7 +148,18 @@ impl<'a> Dataset<'a> {
         Ok(())
     }
 
+    /// Checks all but the inputs.
+    pub(crate) fn check_target(&self) -> Result<()> {
+        self.check_target_values()?;
+        self.check_weights()
+    }
+
     pub(crate) fn check_values(&self) -> Result<()> {
+        self.check_target_values()?;
+        check_features(&self.features, &self.names)
+    }
+
+    fn check_target_values(&self) -> Result<()> {
         if self.rows() == 0 {
             return Err(Error::Empty {
                 what: "the data".into(),
@@ -184,7 +199,7 @@ impl<'a> Dataset<'a> {
                 ));
             }
         }
-        check_features(&self.features, &self.names)
+        Ok(())
     }
 }
 

@@ -68,6 +68,13 @@ impl<'a> DenseView<'a> {
         Self { values, rows, columns, row_stride: columns, column_stride: 1 }
     }
 
+    /// Values column after column that are known to be as many as they should.
+    pub(crate) fn of_columns(values: &'a [f64], rows: usize, columns: usize) -> Self {
+        debug_assert_eq!(values.len(), rows * columns);
+        let values = Values::F64(values);
+        Self { values, rows, columns, row_stride: 1, column_stride: rows }
+    }
+
     /// Values column after column (Fortran order).
     pub fn by_columns<T: Float>(values: &'a [T], rows: usize, columns: usize) -> Result<Self> {
         Self::strided(values, rows, columns, 1, rows)
@@ -117,6 +124,26 @@ impl<'a> DenseView<'a> {
 
     pub(crate) fn layout(&self) -> Layout {
         if self.column_stride == 1 && self.columns > 1 { Layout::Rows } else { Layout::Columns }
+    }
+
+    /// Column `j`, where its values lie side by side as `f64`.
+    pub(crate) fn column_slice(&self, j: usize) -> Option<&'a [f64]> {
+        match self.values {
+            Values::F64(values) if self.row_stride == 1 || self.rows == 1 => {
+                Some(&values[j * self.column_stride..][..self.rows])
+            }
+            _ => None,
+        }
+    }
+
+    /// Row `i`, where its values lie side by side as `f64`.
+    pub(crate) fn row_slice(&self, i: usize) -> Option<&'a [f64]> {
+        match self.values {
+            Values::F64(values) if self.column_stride == 1 || self.columns == 1 => {
+                Some(&values[i * self.row_stride..][..self.columns])
+            }
+            _ => None,
+        }
     }
 
     /// Copies the given rows of the given columns into a tile.
@@ -241,6 +268,11 @@ impl<'a> Features<'a> {
                 const ROWS: usize = 256;
                 use rayon::prelude::*;
                 let columns: Vec<usize> = (0..x.columns()).collect();
+                let lines = if x.column_slice(0).is_some() { x.columns() } else { x.rows() };
+                let line = |k: usize| x.column_slice(k).or_else(|| x.row_slice(k));
+                if (0..lines).into_par_iter().all(|k| line(k).is_some_and(all_finite)) {
+                    return None;
+                }
                 (0..x.rows().div_ceil(ROWS)).into_par_iter().find_map_first(|block| {
                     let start = block * ROWS;
                     let mut tile = Tile::default();
@@ -266,11 +298,14 @@ impl<'a> Features<'a> {
 /// Whether all values are finite; written so that the compiler uses vector instructions.
 pub(crate) fn all_finite(values: &[f64]) -> bool {
     const EXPONENT: u64 = 0x7ff0_0000_0000_0000;
-    let mut bad = 0u64;
-    for v in values {
-        bad |= u64::from(v.to_bits() & EXPONENT == EXPONENT);
-    }
-    bad == 0
+    let scan = || {
+        let mut bad = 0u64;
+        for v in values {
+            bad |= u64::from(v.to_bits() & EXPONENT == EXPONENT);
+        }
+        bad == 0
+    };
+    pulp::Arch::new().dispatch(scan)
 }
 
 impl<'a> From<DenseView<'a>> for Features<'a> {

@@ -18,6 +18,8 @@ const TILE_ROWS: usize = 256;
 const CHUNK_ROWS: usize = 4096;
 /// Rows looked at to choose the units.
 const SAMPLE_ROWS: usize = 1024;
+/// The same where looking at a row costs as much as adding it up.
+const FEW_ROWS: usize = 64;
 
 /// The units that sums are taken in: (value − shift) / scale.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,12 +38,8 @@ impl Frame {
         weights: Option<&[f64]>,
         sample: bool,
     ) -> Self {
-        let mut rows: Vec<usize> =
-            (0..columns.rows()).filter(|&i| weights.is_none_or(|w| w[i] > 0.0)).collect();
-        if sample {
-            let step = rows.len().div_ceil(SAMPLE_ROWS).max(1);
-            rows = rows.into_iter().step_by(step).collect();
-        }
+        let most = if sample { SAMPLE_ROWS } else { usize::MAX };
+        let rows = sampled_rows(columns.rows(), weights, most);
         let looks = match columns.as_sparse() {
             Some(x) => {
                 let mut counts = vec![false; x.rows()];
@@ -77,6 +75,13 @@ impl Frame {
             .collect();
         blocks.concat()
     }
+}
+
+/// Rows of positive weight: at most so many, spread over the data.
+fn sampled_rows(rows: usize, weights: Option<&[f64]>, most: usize) -> Vec<usize> {
+    let all: Vec<usize> = (0..rows).filter(|&i| weights.is_none_or(|w| w[i] > 0.0)).collect();
+    let step = all.len().div_ceil(most).max(1);
+    all.into_iter().step_by(step).collect()
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -255,6 +260,16 @@ impl Moments {
         gram: bool,
         observer: &dyn Observer,
     ) -> Result<Self> {
+        if !gram
+            && let Some(x) = columns.as_dense().filter(|x| x.columns() > 0 && x.rows() > 0)
+            && x.column_slice(0).is_some()
+        {
+            let mut moments = Self::of_slices(x, chosen, target, weights, true, observer)?;
+            if !moments.is_finite() {
+                moments = Self::of_slices(x, chosen, target, weights, false, observer)?;
+            }
+            return Ok(moments);
+        }
         let mut frame = Frame::choose(columns, chosen, target, weights, true);
         let mut sums = sums(columns, chosen, target, weights, gram, &frame, observer)?;
         if !sums.is_finite() {
@@ -262,6 +277,59 @@ impl Moments {
             sums = self::sums(columns, chosen, target, weights, gram, &frame, observer)?;
         }
         Ok(Self { frame, names: Vec::new(), rows: columns.rows(), sums: sums.finish() })
+    }
+
+    /// The moments without XᵀX of columns that lie side by side: each is read once.
+    fn of_slices(
+        x: DenseView<'_>,
+        chosen: &[usize],
+        target: &[f64],
+        weights: Option<&[f64]>,
+        sample: bool,
+        observer: &dyn Observer,
+    ) -> Result<Self> {
+        let weight = |i: usize| weights.map_or(1.0, |w| w[i]);
+        let rows = sampled_rows(x.rows(), weights, if sample { FEW_ROWS } else { usize::MAX });
+        let target_look = Look::of(rows.iter().map(|&i| target[i]));
+        let y: Vec<f64> = target.iter().map(|y| target_look.apply(*y)).collect();
+        let weighted = rooted_target(&y, &(0..y.len()).map(weight).collect::<Vec<_>>());
+        let of_column = |&j: &usize| {
+            observer.check().ok()?;
+            let values = x.column_slice(j)?;
+            let look = Look::of(rows.iter().map(|&i| values[i]));
+            let sums = match weights {
+                None => column_sums(values, look, &weighted),
+                Some(weights) => {
+                    let mut sums = [0.0; 3];
+                    for (i, v) in values.iter().enumerate().filter(|(i, _)| weights[*i] > 0.0) {
+                        let v = look.apply(*v);
+                        sums[0] += weights[i] * v;
+                        sums[1] += weights[i] * v * v;
+                        sums[2] += weighted[i] * v;
+                    }
+                    sums
+                }
+            };
+            Some((look, sums))
+        };
+        let each: Option<Vec<(Look, [f64; 3])>> = chosen.par_iter().map(of_column).collect();
+        let each = each.ok_or(Error::Interrupted)?;
+        let mut sums = Sums::zeros(chosen.len(), false);
+        for (k, (_, [sum, square, cross])) in each.iter().enumerate() {
+            (sums.columns[k], sums.squares[k], sums.cross[k]) = (*sum, *square, *cross);
+        }
+        for (i, y) in y.iter().enumerate().filter(|(i, _)| weight(*i) > 0.0) {
+            sums.weight += weight(i);
+            sums.target += weight(i) * y;
+            sums.target_square += weight(i) * y * y;
+        }
+        let frame = Frame { columns: each.iter().map(|e| e.0).collect(), target: target_look };
+        Ok(Self { frame, names: Vec::new(), rows: x.rows(), sums })
+    }
+
+    /// Whether all sums are finite, as they are if all values are.
+    pub(crate) fn is_finite(&self) -> bool {
+        self.sums.is_finite()
     }
 
     /// Number of rows that were added up.
@@ -418,6 +486,34 @@ fn sums(
         }
     }
     Ok(tree.total().unwrap_or_else(|| Sums::zeros(chosen.len(), gram)))
+}
+
+/// Σ x, Σ x² and Σ xy of one column, in lanes whose order is fixed by the length.
+fn column_sums(values: &[f64], look: Look, target: &[f64]) -> [f64; 3] {
+    const LANES: usize = 8;
+    let (shift, inverse) = (look.shift, 1.0 / look.scale);
+    let add_up = || {
+        let mut lanes = [[0.0f64; LANES]; 3];
+        let (blocks, rest) = values.as_chunks::<LANES>();
+        let (targets, target_rest) = target.as_chunks::<LANES>();
+        for (x, y) in blocks.iter().zip(targets) {
+            for l in 0..LANES {
+                let v = (x[l] - shift) * inverse;
+                lanes[0][l] += v;
+                lanes[1][l] += v * v;
+                lanes[2][l] += v * y[l];
+            }
+        }
+        let mut sums = lanes.map(|lanes| lanes.iter().sum::<f64>());
+        for (x, y) in rest.iter().zip(target_rest) {
+            let v = (x - shift) * inverse;
+            sums[0] += v;
+            sums[1] += v * v;
+            sums[2] += v * y;
+        }
+        sums
+    };
+    pulp::Arch::new().dispatch(add_up)
 }
 
 fn to_frame(tile: &mut Tile, frame: &Frame) {

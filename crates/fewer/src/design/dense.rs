@@ -55,4 +55,14 @@ impl Columns for DenseColumns<'_> {
             }
         }
     }
+
+    fn as_dense(&self) -> Option<DenseView<'_>> {
+        Some(match self {
+            DenseColumns::Borrowed(x) => *x,
+            DenseColumns::Owned(m) => DenseView::of_columns(m.as_slice(), m.rows(), m.columns()),
+            DenseColumns::ByRows { rows, columns, values } => {
+                DenseView::of_rows(values, *rows, *columns)
+            }
+        })
+    }
 }

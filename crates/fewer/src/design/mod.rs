@@ -13,13 +13,13 @@ pub(crate) use kernel::{DenseKernel, RowWriter, SparseKernel};
 pub use sparse::SparseColumns;
 pub use standardised::Design;
 
-use crate::data::SparseView;
+use crate::data::{DenseView, SparseView};
 use crate::linalg::Tile;
 use std::ops::Range;
 
 /// Something that can show any of its columns, a tile at a time.
 ///
-/// A new kind of column needs only these four verbs.
+/// A new kind of column needs only the first three verbs.
 pub trait Columns: Sync {
     /// Number of rows.
     fn rows(&self) -> usize;
@@ -29,6 +29,11 @@ pub trait Columns: Sync {
 
     /// Writes the given rows of the given columns into the tile.
     fn fill(&self, rows: Range<usize>, columns: &[usize], tile: &mut Tile);
+
+    /// The columns as a dense matrix, where they are one.
+    fn as_dense(&self) -> Option<DenseView<'_>> {
+        None
+    }
 
     /// The columns as a sparse matrix, where they are one.
     fn as_sparse(&self) -> Option<SparseView<'_>> {

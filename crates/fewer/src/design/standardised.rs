@@ -1,8 +1,9 @@
 //! The design as engines see it: centred, scaled, weighted by rows.
 
 use super::Columns;
+use crate::data::DenseView;
 use crate::engine::{Interrupted, Observer};
-use crate::linalg::{Matrix, Tile, add_outer};
+use crate::linalg::{Matrix, Tile, add_outer, axpy, dot};
 use rayon::prelude::*;
 
 /// Rows of a tile when a product runs over rows.
@@ -16,7 +17,12 @@ pub struct Design<'a> {
     weights: Option<&'a [f64]>,
     centre: Vec<f64>,
     scale: Vec<f64>,
+    /// Whether sums of raw values may be centred afterwards without losing digits.
+    centre_last: bool,
 }
+
+/// Centres up to so many scales away cost at most three digits of a sum.
+const NEAR: f64 = 1e3;
 
 impl<'a> Design<'a> {
     /// Centres and scales the columns; scales are positive for every column that is used.
@@ -26,7 +32,8 @@ impl<'a> Design<'a> {
         centre: Vec<f64>,
         scale: Vec<f64>,
     ) -> Self {
-        Self { columns, weights, centre, scale }
+        let centre_last = centre.iter().zip(&scale).all(|(c, s)| c.abs() <= NEAR * s);
+        Self { columns, weights, centre, scale, centre_last }
     }
 
     /// Number of rows.
@@ -63,6 +70,19 @@ impl<'a> Design<'a> {
     pub fn copy(&self, chosen: &[usize]) -> Matrix {
         let n = self.rows();
         let mut out = Matrix::zeros(n, chosen.len());
+        let counts = |i: usize| self.weights.is_none_or(|w| w[i] > 0.0);
+        let dense = self.columns.as_dense();
+        if let Some(x) = dense.filter(|x| x.columns() > 0 && x.column_slice(0).is_some()) {
+            let columns = out.as_mut_slice().par_chunks_mut(n.max(1)).zip(chosen);
+            columns.for_each(|(out, &j)| {
+                let (centre, scale) = (self.centre[j], self.scale[j]);
+                let values = x.column_slice(j).unwrap_or(&[]);
+                for (i, (o, v)) in out.iter_mut().zip(values).enumerate() {
+                    *o = if counts(i) { (v - centre) / scale } else { 0.0 };
+                }
+            });
+            return out;
+        }
         let mut tile = Tile::default();
         for start in (0..n).step_by(ROWS) {
             let rows = start..(start + ROWS).min(n);
@@ -79,14 +99,13 @@ impl<'a> Design<'a> {
     pub fn apply(&self, chosen: &[usize], beta: &[f64]) -> Vec<f64> {
         let mut out = vec![0.0; self.rows()];
         if let Some(x) = self.columns.as_sparse() {
+            let mut offset = 0.0;
             for (&j, &b) in chosen.iter().zip(beta) {
                 let b = b / self.scale[j];
-                let offset = b * self.centre[j];
+                offset += b * self.centre[j];
                 x.column(j).for_each(|(i, v)| out[i] += b * v);
-                if offset != 0.0 {
-                    out.iter_mut().for_each(|o| *o -= offset);
-                }
             }
+            out.iter_mut().for_each(|o| *o -= offset);
             return out;
         }
         out.par_chunks_mut(ROWS).enumerate().for_each(|(c, out)| {
@@ -147,6 +166,10 @@ impl<'a> Design<'a> {
                 })
                 .collect();
         }
+        let dense = self.columns.as_dense();
+        if let Some(sums) = dense.and_then(|x| self.sums_in_place(x, chosen, &weighted)) {
+            return sums;
+        }
         let parts: Vec<Vec<f64>> = weighted
             .par_chunks(ROWS)
             .enumerate()
@@ -166,6 +189,43 @@ impl<'a> Design<'a> {
             total.iter_mut().zip(part).for_each(|(t, p)| *t += p);
         }
         total
+    }
+
+    /// Σ_i φ_j(x_i) v_i from values that are read where they are, and centred afterwards.
+    fn sums_in_place(&self, x: DenseView<'_>, chosen: &[usize], v: &[f64]) -> Option<Vec<f64>> {
+        if !self.centre_last || x.columns() == 0 || x.rows() == 0 {
+            return None;
+        }
+        let total: f64 = v.iter().sum();
+        let centred = |j: usize, sum: f64| (sum - self.centre[j] * total) / self.scale[j];
+        if x.column_slice(0).is_some() {
+            let sum = |&j: &usize| centred(j, dot(x.column_slice(j).unwrap_or(&[]), v));
+            return Some(chosen.par_iter().map(sum).collect());
+        }
+        x.row_slice(0)?;
+        let parts: Vec<Vec<f64>> = v
+            .par_chunks(ROWS)
+            .enumerate()
+            .map(|(c, v)| {
+                let mut part = vec![0.0; chosen.len()];
+                let rows = v.iter().enumerate().filter(|(_, v)| **v != 0.0);
+                for (i, &v) in rows {
+                    let row = x.row_slice(c * ROWS + i).unwrap_or(&[]);
+                    if chosen.len() == row.len() {
+                        axpy(v, row, &mut part);
+                    } else {
+                        part.iter_mut().zip(chosen).for_each(|(p, &j)| *p += v * row[j]);
+                    }
+                }
+                part
+            })
+            .collect();
+        let mut sums = vec![0.0; chosen.len()];
+        for part in parts {
+            sums.iter_mut().zip(part).for_each(|(s, p)| *s += p);
+        }
+        sums.iter_mut().zip(chosen).for_each(|(s, &j)| *s = centred(j, *s));
+        Some(sums)
     }
 
     /// Whether columns `a` and `b` are equal, or opposite, to rounding.

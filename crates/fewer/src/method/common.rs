@@ -270,6 +270,13 @@ impl Common {
         let deadline = self.deadline();
         on_threads(self.n_jobs, || {
             let basis = self.basis()?;
+            // Sums of values that are not all finite are not finite: no need to look twice.
+            let look_later = self.basis == BasisKind::Linear && weights.is_none();
+            if look_later {
+                data.check_target()?
+            } else {
+                data.check()?
+            }
             let fixed = basis.resolve(data)?;
             let mut columns =
                 fixed.columns(*data.features(), self.memory_limit as usize, observer)?;
@@ -283,6 +290,9 @@ impl Common {
             let all: Vec<usize> = (0..columns.columns()).collect();
             let gram = wanted.gram && columns.columns() <= columns.rows();
             let moments = Moments::of(&*columns, &all, target, weights, gram, observer)?;
+            if look_later && !moments.is_finite() {
+                data.check()?;
+            }
             let name = |j: usize| column_name(&fixed, j, data.names());
             let rescale = !basis.is_kernel();
             let mut training =

@@ -198,7 +198,6 @@ impl Lasso {
     ) -> Result<Vec<Model>> {
         self.check()?;
         lams.check()?;
-        data.check()?;
         let Target::Numbers(y) = data.target() else {
             return Err(Error::Unavailable {
                 what: "regression on labels".into(),

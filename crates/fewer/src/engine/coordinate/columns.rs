@@ -10,7 +10,8 @@ use crate::linalg::{Cholesky, Matrix, axpy, dot};
 
 /// Sweeps after which their steps are extrapolated (Bertrand & Massias 2021).
 const EXTRAPOLATE: usize = 5;
-const MAX_SWEEPS: usize = 20_000;
+/// Sweeps after which descent gives up.
+pub(super) const MAX_SWEEPS: usize = 20_000;
 /// Largest support that is solved for exactly.
 const MAX_SOLVE: usize = 4000;
 
@@ -86,30 +87,38 @@ impl WorkingColumns for SparseWorking<'_> {
     }
 }
 
-/// Dense columns, times the roots of the rows' weights, as are then the residuals.
+/// Dense columns, centred and scaled, one after the other.
 pub(super) struct PackedWorking<'a> {
     pub rows: usize,
     pub values: &'a [f64],
+    pub weights: Option<&'a [f64]>,
+}
+
+impl PackedWorking<'_> {
+    fn column(&self, k: usize) -> &[f64] {
+        &self.values[k * self.rows..][..self.rows]
+    }
 }
 
 impl WorkingColumns for PackedWorking<'_> {
     fn pull(&self, k: usize, residuals: &Residuals) -> f64 {
-        dot(&self.values[k * self.rows..][..self.rows], &residuals.values)
+        dot(self.column(k), &residuals.values)
     }
 
     fn shift(&self, k: usize, step: f64, residuals: &mut Residuals) {
-        axpy(-step, &self.values[k * self.rows..][..self.rows], &mut residuals.values);
+        match self.weights {
+            Some(w) => {
+                let rows = residuals.values.iter_mut().zip(self.column(k)).zip(w);
+                rows.for_each(|((r, x), w)| *r -= step * x * w);
+            }
+            None => axpy(-step, self.column(k), &mut residuals.values),
+        }
     }
 
     fn products(&self, chosen: &[usize]) -> Gram {
-        let column = |k: usize| &self.values[k * self.rows..][..self.rows];
+        let packed: Vec<f64> = chosen.iter().flat_map(|&k| self.column(k)).copied().collect();
         let mut gram = Gram::default();
-        gram.grow(chosen.len());
-        for (b, &k) in chosen.iter().enumerate() {
-            for (a, &l) in chosen[..=b].iter().enumerate() {
-                gram.set(a, b, dot(column(k), column(l)));
-            }
-        }
+        gram.extend(self.rows, &packed, self.weights);
         gram
     }
 }
@@ -123,36 +132,40 @@ pub(super) struct ColumnDescent<'a> {
 }
 
 impl ColumnDescent<'_> {
-    /// Moves β and the residuals until `done(β, pulls)`.
+    /// Moves β and the residuals until `done(β, pulls)`, or for so many sweeps; how many there
+    /// were, and whether it is done.
     pub fn solve(
         &self,
         beta: &mut [f64],
         residuals: &mut Residuals,
         tolerance: f64,
+        budget: usize,
         done: &dyn Fn(&[f64], &[f64]) -> bool,
-    ) -> Result<(), Interrupted> {
+    ) -> Result<(usize, bool), Interrupted> {
         let all: Vec<usize> = (0..beta.len()).collect();
         let mut sweeps = 0;
         // A sweep that gains little may be a slow one: the gap has the last word.
         let mut little = tolerance;
         // The gap is of the first order in the steps, the gain of the second.
         let smallest = 1e-18 * tolerance;
-        while sweeps < MAX_SWEEPS {
+        while sweeps < budget {
             self.observer.check()?;
             sweeps += 1;
             let decrease = self.sweep(&all, beta, residuals);
             if decrease <= little {
                 let pulls: Vec<f64> =
                     all.iter().map(|&k| self.columns.pull(k, residuals)).collect();
+                sweeps += 1;
                 if done(beta, &pulls) || decrease <= smallest {
-                    return Ok(());
+                    return Ok((sweeps, true));
                 }
                 little = 0.1 * decrease.min(little);
             }
             let support: Vec<usize> = all.iter().copied().filter(|&k| beta[k] != 0.0).collect();
-            sweeps += self.settle(&support, beta, residuals, 0.3 * little)?;
+            let left = budget.saturating_sub(sweeps);
+            sweeps += self.settle(&support, beta, residuals, 0.3 * little, left)?;
         }
-        Ok(())
+        Ok((sweeps, false))
     }
 
     /// Sweeps over the support until one gains at most `little`, or an exact solve does better.
@@ -162,11 +175,12 @@ impl ColumnDescent<'_> {
         beta: &mut [f64],
         residuals: &mut Residuals,
         little: f64,
+        budget: usize,
     ) -> Result<usize, Interrupted> {
         // Their products cost about as much as this many sweeps.
         let worth = if support.len() <= MAX_SOLVE { 10 + support.len() / 4 } else { usize::MAX };
         let mut history = vec![(at(beta, support), residuals.clone())];
-        for sweep in 1..MAX_SWEEPS {
+        for sweep in 1..=budget {
             self.observer.check()?;
             if self.sweep(support, beta, residuals) <= little {
                 return Ok(sweep);
@@ -181,7 +195,7 @@ impl ColumnDescent<'_> {
                 history = vec![(at(beta, support), residuals.clone())];
             }
         }
-        Ok(MAX_SWEEPS)
+        Ok(budget)
     }
 
     /// Goes to the minimum for the present support and signs, as far as the signs allow.

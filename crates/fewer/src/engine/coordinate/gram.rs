@@ -1,5 +1,10 @@
 //! A symmetric matrix that grows by rows and columns.
 
+use crate::linalg::cross_products;
+
+/// Columns whose products are made at a time.
+const BLOCK: usize = 256;
+
 /// Products of working columns with each other, in storage with room to grow.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Gram {
@@ -38,6 +43,34 @@ impl Gram {
             }
         }
         self.order = order;
+    }
+
+    /// Grows by the products of columns with each other: of all of `packed`, each of so many
+    /// rows, of which the first ones are there already.
+    pub fn extend(&mut self, rows: usize, packed: &[f64], weights: Option<&[f64]>) {
+        let before = self.order;
+        let order = packed.len() / rows.max(1);
+        self.grow(order);
+        for first in (before..order).step_by(BLOCK) {
+            let last = (first + BLOCK).min(order);
+            let fresh = &packed[first * rows..last * rows];
+            let weighted: Option<Vec<f64>> = weights.map(|w| {
+                fresh.chunks_exact(rows).flat_map(|c| c.iter().zip(w).map(|(v, w)| v * w)).collect()
+            });
+            let right = weighted.as_deref().unwrap_or(fresh);
+            let products = cross_products(rows, &packed[..last * rows], right);
+            for k in first..last {
+                let column = &products.column(k - first)[..=k];
+                self.values[k * self.stride..][..=k].copy_from_slice(column);
+            }
+            // The mirror image, row by row of it, so that what is written lies side by side.
+            for i in 0..last {
+                let k = first.max(i + 1);
+                for k in k..last {
+                    self.values[i * self.stride + k] = products.column(k - first)[i];
+                }
+            }
+        }
     }
 
     /// Sets entries (i, k) and (k, i).

@@ -18,7 +18,7 @@ use crate::design::Design;
 use crate::error::Result;
 use crate::likelihood::Smooth;
 use crate::linalg::{Matrix, axpy};
-use columns::{ColumnDescent, PackedWorking, Residuals, SparseWorking};
+use columns::{ColumnDescent, MAX_SWEEPS, PackedWorking, Residuals, SparseWorking};
 use gram::Gram;
 use penalty::{DualPoint, best_dual_point};
 use quadratic::Quadratic;
@@ -29,6 +29,9 @@ use working_set::WorkingSet;
 const SMALLEST_GAP: f64 = 1e-14;
 /// Products of columns cost this much less than reading the columns from memory.
 const PRODUCT_SPEED: f64 = 14.0;
+
+/// A sweep over a column, by its rows, costs as much as this many products with other columns.
+const PRODUCTS_PER_SWEEP: f64 = 50.0;
 
 /// When to stop.
 #[derive(Debug, Clone)]
@@ -58,6 +61,8 @@ pub(crate) struct Coordinate<'a> {
     working: WorkingSet,
     /// The objective of the empty model.
     null: f64,
+    /// Columns swept over without their products, since these were last made.
+    spent: f64,
     /// The L1 penalties of the problem solved last: what the strong rule looks at.
     solved: Option<Vec<f64>>,
 }
@@ -86,20 +91,10 @@ impl<'a> Coordinate<'a> {
             complete: true,
             working: WorkingSet::new(squares.len(), design),
             null,
+            spent: 0.0,
             solved: None,
             design,
         }
-    }
-
-    /// Limits the columns that take part; coefficients of others become zero.
-    pub fn restrict(&mut self, usable: &'a [usize]) -> Result<()> {
-        self.usable = usable;
-        let mut kept = vec![0.0; self.beta.len()];
-        usable.iter().for_each(|&j| kept[j] = self.beta[j]);
-        self.beta = kept;
-        self.working.keep(|j| usable.binary_search(&j).is_ok());
-        self.move_to_beta()?;
-        self.pass(usable)
     }
 
     /// The pulls on all usable columns, in the order of all columns.
@@ -114,11 +109,6 @@ impl<'a> Coordinate<'a> {
     /// Σ w (y − η)², for a quadratic likelihood.
     pub fn residual_square(&self) -> f64 {
         2.0 * self.likelihood.value()
-    }
-
-    /// The coefficients, of all columns.
-    pub fn beta(&self) -> &[f64] {
-        &self.beta
     }
 
     /// Solves the problem with a penalty.
@@ -245,7 +235,7 @@ impl<'a> Coordinate<'a> {
         let forced = wanted.iter().take_while(|w| w.0.is_infinite()).count();
         // About as much work as reading all columns once more, or as many as there are terms.
         let cheap = (PRODUCT_SPEED * self.squares.len() as f64).sqrt() as usize;
-        wanted.truncate(forced.max(cheap.max(self.terms()).max(64)));
+        wanted.truncate(forced.max(cheap.max(2 * self.terms()).max(64)));
         let mut chosen: Vec<usize> = wanted.into_iter().map(|w| w.1).collect();
         chosen.sort_unstable();
         let order = self.working.len() + chosen.len();
@@ -275,16 +265,40 @@ impl<'a> Coordinate<'a> {
             residual_square: 2.0 * self.likelihood.value(),
         };
         let done = |beta: &[f64], q: &[f64]| from.gap(beta, q, &own).0 <= tolerance;
-        if let Some(gram) = self.working.gram() {
+        let budget = if self.working.is_packed() { self.sweeps_worth() } else { MAX_SWEEPS };
+        let mut finished = false;
+        if budget > 0 {
+            let sweeps;
+            (sweeps, finished) =
+                self.descend_by_columns(&columns, &own, &mut beta, 0.1 * tolerance, budget, &done)?;
+            self.spent += sweeps as f64 * columns.len() as f64;
+        }
+        if !finished && self.working.is_packed() {
+            self.spent = 0.0;
+            let weights = self.design.weights();
+            let gram = self.working.products(weights);
+            // Pulls at the coefficients that descent has reached, by products.
             let mut q = pulls.clone();
+            for (k, (b, s)) in beta.iter().zip(&start).enumerate() {
+                if b != s {
+                    axpy(s - b, gram.column(k), &mut q);
+                }
+            }
             let quadratic = Quadratic { gram, penalty: &own, observer: self.observer };
             quadratic.solve(&mut beta, &mut q, &done)?;
-        } else {
-            self.descend_by_columns(&columns, &own, &mut beta, 0.1 * tolerance, &done)?;
         }
         let moved = beta != start;
         columns.iter().zip(beta).for_each(|(&j, b)| self.beta[j] = b);
         Ok(moved)
+    }
+
+    /// How many more sweeps over the rows cost as much as the products that are missing: with
+    /// few columns the products are cheap, with many they must be earned first.
+    fn sweeps_worth(&self) -> usize {
+        let (all, made) = (self.working.len() as f64, self.working.with_products() as f64);
+        let cost = (all * all - made * made) / PRODUCTS_PER_SWEEP;
+        let worth = ((cost - self.spent) / all.max(1.0)) as usize;
+        if worth < 5 { 0 } else { worth }
     }
 
     fn descend_by_columns(
@@ -293,49 +307,37 @@ impl<'a> Coordinate<'a> {
         penalty: &Penalty,
         beta: &mut [f64],
         tolerance: f64,
+        budget: usize,
         done: &dyn Fn(&[f64], &[f64]) -> bool,
-    ) -> Result<()> {
+    ) -> Result<(usize, bool)> {
         let squares: Vec<f64> = columns.iter().map(|&j| self.squares[j]).collect();
         let residual = self.likelihood.residual().column(0);
         let weights = self.design.weights();
         let descent = |columns, residuals: &mut Residuals, beta: &mut [f64]| {
             ColumnDescent { columns, squares: &squares, penalty, observer: self.observer }
-                .solve(beta, residuals, tolerance, done)
+                .solve(beta, residuals, tolerance, budget, done)
         };
-        match self.design.raw().as_sparse() {
+        let values = match weights {
+            Some(w) => residual.iter().zip(w).map(|(r, w)| r * w).collect(),
+            None => residual.to_vec(),
+        };
+        let mut residuals = Residuals { values, offset: 0.0 };
+        let rows = self.design.rows();
+        Ok(match self.design.raw().as_sparse() {
             Some(x) => {
                 let units = columns.iter().map(|&j| self.design.units(j));
                 let (centre, scale) = units.unzip();
-                let working = SparseWorking {
-                    x,
-                    columns: columns.to_vec(),
-                    centre,
-                    scale,
-                    weights: weights.map(<[f64]>::to_vec),
-                    total_weight: weights
-                        .map_or(self.design.rows() as f64, |w| w.iter().sum::<f64>()),
-                };
-                let values = match weights {
-                    Some(w) => residual.iter().zip(w).map(|(r, w)| r * w).collect(),
-                    None => residual.to_vec(),
-                };
-                descent(&working, &mut Residuals { values, offset: 0.0 }, beta)?;
+                let total_weight = weights.map_or(rows as f64, |w| w.iter().sum());
+                let weights = weights.map(<[f64]>::to_vec);
+                let columns = columns.to_vec();
+                let working = SparseWorking { x, columns, centre, scale, weights, total_weight };
+                descent(&working, &mut residuals, beta)?
             }
             None => {
-                let root = |i: usize| weights.map_or(1.0, |w| w[i].sqrt());
-                let rows = self.design.rows();
-                let packed = self.working.packed();
-                let weighted: Vec<f64> = match weights {
-                    Some(_) => packed.iter().zip(0..).map(|(v, i)| v * root(i % rows)).collect(),
-                    None => Vec::new(),
-                };
-                let values = if weights.is_some() { &weighted[..] } else { packed };
-                let residual = residual.iter().enumerate().map(|(i, r)| r * root(i)).collect();
-                let working = PackedWorking { rows, values };
-                descent(&working, &mut Residuals { values: residual, offset: 0.0 }, beta)?;
+                let working = PackedWorking { rows, values: self.working.packed(), weights };
+                descent(&working, &mut residuals, beta)?
             }
-        }
-        Ok(())
+        })
     }
 
     /// Brings η and the likelihood to the present coefficients.
