@@ -4,10 +4,12 @@
 
 mod support;
 
+use fewer::basis::{RowKernel, UserFunction};
 use fewer::data::{Dataset, DenseView, Features, SparseMatrix, Target};
 use fewer::engine::Silent;
 use fewer::method::{METHODS, Task};
 use fewer::model::Model;
+use std::sync::Arc;
 use support::{Problem, Random, distance};
 
 /// (name of the method, settings).
@@ -25,6 +27,8 @@ fn methods() -> Vec<(&'static str, &'static str)> {
         ("sparse", r#"{"basis": "laplacian", "prior": "laplace", "gamma": "median"}"#),
         ("sparse", r#"{"basis": "matern32", "candidates": 10}"#),
         ("sparse", r#"{"basis": "polynomial-kernel", "prior": "gaussian"}"#),
+        ("sparse", r#"{"basis": "kernel-function"}"#),
+        ("sparse", r#"{"basis": "kernel-function", "prior": "laplace", "candidates": 10}"#),
         ("probit", r#"{}"#),
         ("probit", r#"{"prior": "laplace"}"#),
         ("probit", r#"{"prior": "gaussian", "fit_intercept": false}"#),
@@ -32,6 +36,7 @@ fn methods() -> Vec<(&'static str, &'static str)> {
         ("probit", r#"{"basis": "rbf"}"#),
         ("probit", r#"{"basis": "matern52", "prior": "laplace"}"#),
         ("probit", r#"{"basis": "linear-kernel", "prior": "gaussian"}"#),
+        ("probit", r#"{"basis": "kernel-function", "prior": "laplace"}"#),
     ]
 }
 
@@ -61,9 +66,31 @@ fn outputs<'a>(model: &Model, features: impl Into<Features<'a>>) -> Vec<f64> {
     model.decision(features).unwrap().as_slice().to_vec()
 }
 
+/// A rational quadratic kernel, for the settings that want the user's own.
+fn own_kernel() -> RowKernel {
+    RowKernel::new("rational", |x, c| {
+        let distance: f64 = x.iter().zip(c).map(|(x, c)| (x - c).powi(2)).sum();
+        1.0 / (1.0 + distance / x.len() as f64)
+    })
+}
+
+fn try_fit(method: (&str, &str), data: &Dataset<'_>) -> fewer::Result<Model> {
+    let own = || UserFunction::Kernel(Arc::new(own_kernel()));
+    let function = method.1.contains("kernel-function").then(own);
+    fewer::method::fit(method.0, method.1, function, data, &Silent)
+}
+
 fn fit(method: (&str, &str), data: &Dataset<'_>) -> Model {
-    fewer::method::fit(method.0, method.1, None, data, &Silent)
-        .unwrap_or_else(|e| panic!("{method:?}: {e}"))
+    try_fit(method, data).unwrap_or_else(|e| panic!("{method:?}: {e}"))
+}
+
+/// Written as a file and read again.
+fn copy_of(model: &Model) -> Model {
+    let mut copy = Model::from_json(&model.to_json().unwrap()).unwrap();
+    if copy.needs_function().is_some() {
+        copy.supply_kernel(own_kernel()).unwrap();
+    }
+    copy
 }
 
 /// Runs a check for every method, on tall and on wide data.
@@ -205,7 +232,7 @@ fn one_and_two_threads_give_the_same_bits() {
 fn saved_and_loaded_models_predict_the_same_bits() {
     for_each(|method, p| {
         let model = fit(method, &dataset(method, p.view(), &p.y));
-        let copy = Model::from_json(&model.to_json().unwrap()).unwrap();
+        let copy = copy_of(&model);
         assert_eq!(outputs(&model, p.view()), outputs(&copy, p.view()));
         assert_eq!(model.report(), copy.report());
         assert_eq!(model.to_json().unwrap(), copy.to_json().unwrap());
@@ -393,7 +420,7 @@ fn bad_values_are_named() {
             if let Some(w) = weights {
                 data = data.with_weights(w).unwrap();
             }
-            fewer::method::fit(method.0, method.1, None, &data, &Silent).unwrap_err().to_string()
+            try_fit(method, &data).unwrap_err().to_string()
         };
         let message = run(&[1.0, 2.0, 3.0, f64::NAN], &[1.0, 2.0], None);
         assert!(message.contains("row 2, column 'dose': the value is missing"), "{message}");
@@ -465,8 +492,7 @@ fn rows_of_weight_zero_may_hold_anything() {
         weights.push(0.0);
         let view = DenseView::by_rows(&x, p.rows + 1, p.columns).unwrap();
         let data = dataset(method, view, &y).with_weights(weights).unwrap();
-        let fewer::Result::Ok(model) = fewer::method::fit(method.0, method.1, None, &data, &Silent)
-        else {
+        let Ok(model) = try_fit(method, &data) else {
             // Products of such values overflow, which is said.
             assert!(method.1.contains("polynomial"), "{method:?}");
             return;
@@ -542,7 +568,7 @@ fn limits_never_leave_a_broken_model() {
             };
             let model = fit((method.0, &settings), &dataset(method, p.view(), &p.y));
             assert!(model.report().objective.is_finite(), "{method:?}, {limit}");
-            let copy = Model::from_json(&model.to_json().unwrap()).unwrap();
+            let copy = copy_of(&model);
             assert_eq!(outputs(&model, p.view()), outputs(&copy, p.view()));
         }
     });

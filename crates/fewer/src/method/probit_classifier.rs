@@ -4,7 +4,7 @@ use super::em::{
     BalancedRule, BasisKind, ClassWeight, Em, Output, Shared, Start, em_builder, empty_outcome,
 };
 use super::settings::{Intercept, PriorKind, Variant};
-use crate::basis::{BlockFunction, Gamma, Landmarks};
+use crate::basis::{BlockFunction, Gamma, KernelFunction, Landmarks, UserFunction};
 use crate::data::{Dataset, Label, Target};
 use crate::engine::{Observer, Right, check_memory};
 use crate::error::{Error, Result};
