@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.metrics.pairwise import laplacian_kernel
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -33,6 +34,7 @@ ESTIMATORS = [
     ProbitClassifier(prior="laplace", class_weight="balanced"),
     ProbitClassifier(prior="gaussian", standardize=False),
     ProbitClassifier(basis="rbf"),
+    ProbitClassifier(basis=laplacian_kernel),
     ProbitClassifier(basis="matern32", prior="gaussian", candidates=10, random_state=None),
     PRECOMPUTED,
 ]
