@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.gaussian_process.kernels import RBF
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -18,7 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from fewer import EmptyModelWarning, ProbitClassifier, SparseRegressor
 
 PAPER = SparseRegressor(fit_intercept="penalised", variant="paper")
-PRECOMPUTED = ProbitClassifier(basis="precomputed", prior="gaussian")
+PRECOMPUTED = ProbitClassifier(basis="precomputed")
 ESTIMATORS = [
     SparseRegressor(),
     SparseRegressor(prior="laplace", noise=0.5),
@@ -33,6 +34,8 @@ ESTIMATORS = [
     ProbitClassifier(prior="laplace", class_weight="balanced"),
     ProbitClassifier(prior="gaussian", standardize=False),
     ProbitClassifier(basis="rbf"),
+    ProbitClassifier(basis=RBF(), prior="gaussian"),
+    # Convex, so that mirrored answers (see MIRRORED) are one.
     ProbitClassifier(basis="matern32", prior="gaussian", candidates=10, random_state=None),
     PRECOMPUTED,
 ]
@@ -42,9 +45,14 @@ EXACT = (
     "30 columns follow 11 distinct rows exactly: with the noise to be estimated, the objective "
     "falls without bound at each of many weights, and which are reached is a matter of rounding"
 )
+MIRRORED = (
+    "the 4 distinct rows of the check map onto each other, and the classes with them, by a turn "
+    "about their mean: two sets of terms have the same objective, and the order of the rows decides"
+)
 NO_KERNEL = "the inputs of the check are no kernel values: they are not square"
 NOT_APPLICABLE = [
     (PAPER, "sample_weight_equivalence", EXACT),
+    (ProbitClassifier(basis="rbf"), "sample_weights_invariance", MIRRORED),
     (SparseRegressor(basis="precomputed"), "estimators_nan_inf", NO_KERNEL),
     (PRECOMPUTED, "estimators_nan_inf", NO_KERNEL),
     (PRECOMPUTED, "decision_proba_consistency", NO_KERNEL),

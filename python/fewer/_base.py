@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import html
-import inspect
 import json
 import math
 import numbers
@@ -23,13 +22,16 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, compute_class_weight
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from fewer import _core, _data, _sklearn
+from fewer import _core, _data, _functions, _sklearn
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 Path = str | os.PathLike[str]
-Function = Callable[[NDArray[np.float64]], ArrayLike]
+Function = (
+    Callable[[NDArray[np.float64]], ArrayLike]
+    | Callable[[NDArray[np.float64], NDArray[np.float64]], ArrayLike]
+)
 Functions = Mapping[str, Function]
 
 # Types of parameters that estimators share.
@@ -232,7 +234,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         settings["n_jobs"] = _threads(settings["n_jobs"])
         settings["random_state"] = _seed(settings["random_state"])
         if callable(settings["basis"]):
-            settings["basis"] = "functions"
+            del settings["basis"]  # the core knows by what it is handed
         centres = settings.pop("centres")
         factors = settings.pop("penalty_factors", None)
         for name, value in settings.items():
@@ -295,24 +297,16 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
                 "each row it is fitted on"
             )
 
-    def _function(self, array: Any) -> tuple[Callable[..., Any], str, list[str]] | None:
-        """Learn the number and names of the values of the user's function from a few rows."""
+    def _function(self, array: Any) -> tuple[Callable[..., Any], str, list[str] | None] | None:
+        """Return the user's kernel or functions, the latter with names learnt from a few rows."""
         function = self.basis
         if not callable(function):
             return None
+        if _functions.is_kernel(function):
+            return function, _functions.name_of(function, "kernel"), None
         if array is None:
             raise ValueError("a basis function takes numbers: encode the columns of text first")
-        try:
-            inspect.signature(function).bind(None)
-        except TypeError:
-            raise ValueError(
-                "a basis function is called with one argument, a block of rows; for a kernel of "
-                "two arguments give its matrix as X with basis='precomputed'"
-            ) from None
-        except ValueError:  # functions written in C need not tell
-            pass
-        name = getattr(function, "__name__", type(function).__name__)
-        name = "basis" if name == "<lambda>" else name
+        name = _functions.name_of(function)
         rows = _data.first_rows(array, 8)
         if not np.isfinite(rows).all():
             return function, name, [name]  # the core will say where
@@ -605,8 +599,8 @@ def load(path: Path, functions: Functions | None = None) -> Any:
     path : path-like
         The file.
     functions : mapping of str to callable, optional
-        The functions that the model was fitted with, where its basis is your own: a file holds
-        only their names.
+        The functions or the kernel that the model was fitted with, where its basis is your own: a
+        file holds only their names.
 
     Returns
     -------

@@ -18,7 +18,7 @@ def fit(
     sample_weight: NDArray[np.float64] | None = None,
     feature_names: list[str] | None = None,
     target_name: str | None = None,
-    function: tuple[Callable[..., Any], str, list[str]] | None = None,
+    function: tuple[Callable[..., Any], str, list[str] | None] | None = None,
     progress: Callable[[int, int, float, float], None] | None = None,
 ) -> Model: ...
 def kernel_matrix(
@@ -77,7 +77,7 @@ class Model:
     @property
     def classes(self) -> Labels | None: ...
     @property
-    def kernel(self) -> tuple[float, NDArray[np.uintp], NDArray[np.float64]] | None: ...
+    def kernel(self) -> tuple[float | None, NDArray[np.uintp], NDArray[np.float64]] | None: ...
     @property
     def noise_std(self) -> float | None: ...
     @property

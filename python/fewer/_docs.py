@@ -40,9 +40,17 @@ basis : str or callable, default="linear"
       exp(−γ‖x−c‖₁), ``"matern32"`` and ``"matern52"`` (of length 1/√(2γ)),
       ``"polynomial-kernel"`` (γ x·c + coef0)^degree, ``"linear-kernel"`` x·c.
     - ``"precomputed"``: X holds kernel values, a column for each training row.
-    - A callable takes an array of shape (m, n_features), a block of rows, and returns one of
-      shape (m, k), whose rows depend on that row only. Where it returns a data frame, its column
-      names become the names of the terms.
+    - A callable of one argument is functions of x: it takes an array of shape (m, n_features),
+      a block of rows, and returns one of shape (m, k), whose rows depend on that row only. Where
+      it returns a data frame, its column names become the names of the terms.
+    - A callable of two arguments is a kernel: it takes blocks of rows and of centres, of shapes
+      (m, n_features) and (c, n_features), and returns the (m, c) values k(x, c). Centres are
+      those of the built-in kernels; where `standardize` is true, rows and centres come
+      standardised; those of a sparse matrix come dense. It is told by the arguments it must be
+      given, or by a second one that is None by default and is called ``Y``, ``C`` or
+      ``centres``, so that the kernels of ``sklearn.metrics.pairwise`` and of
+      ``sklearn.gaussian_process`` can be given as they are; ``functools.partial`` sets their
+      parameters.
 degree : int, default=2
     Degree of the polynomial basis and of the polynomial kernel.
 gamma : float or {"scale", "median"}, default="scale"
@@ -95,7 +103,7 @@ relevance_ : ndarray of int of shape (n_terms,) or None
 relevance_vectors_ : ndarray of shape (n_terms, n_features) or None
     For kernels: the centres, in the units of the data.
 gamma_ : float or None
-    For kernels: γ in force, for inputs of unit variance where `standardize` is true.
+    For built-in kernels: γ in force, for inputs of unit variance where `standardize` is true.
 objective_ : float
     The objective above at the end.
 certificate_ : Certificate

@@ -15,12 +15,9 @@ mod _core {
     use crate::function::Function;
     use crate::input::{Input, Targets, slice};
     use fewer::Error;
-    use fewer::basis::{
-        Basis, BlockFunction, Centres, FixedBasis, Gamma, KernelForm, KernelSettings,
-    };
+    use fewer::basis::{Basis, Centres, FixedBasis, Gamma, KernelForm, KernelSettings};
     use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
     use pyo3::types::PyDict;
-    use std::sync::Arc;
 
     #[pymodule_export]
     use super::model::PyModel;
@@ -34,7 +31,7 @@ mod _core {
     /// Fits a method chosen by name, with settings as a JSON object.
     ///
     /// `y` are numbers, or (position of each row's class, classes).
-    /// `function` is (callable, its name, names of its values); `progress` is called with
+    /// `function` is (callable, its name, names of its values or, for a kernel, nothing); `progress` is called with
     /// (iteration, terms, objective, residual) after each iteration.
     #[pyfunction]
     #[pyo3(signature = (method, settings, x, y, *, sample_weight = None, feature_names = None,
@@ -48,7 +45,7 @@ mod _core {
         sample_weight: Option<PyReadonlyArray1<'py, f64>>,
         feature_names: Option<Vec<String>>,
         target_name: Option<String>,
-        function: Option<(Py<PyAny>, String, Vec<String>)>,
+        function: Option<(Py<PyAny>, String, Option<Vec<String>>)>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<PyModel> {
         let held = x.hold()?;
@@ -64,7 +61,7 @@ mod _core {
             if let Some(name) = target_name {
                 data = data.with_target_name(name);
             }
-            let shared = function.clone().map(|f| Arc::new(f) as Arc<dyn BlockFunction>);
+            let shared = function.as_ref().map(Function::shared);
             fewer::method::fit(method, settings, shared, &data, observer)
         })?;
         Ok(PyModel::new(model, function))

@@ -29,8 +29,8 @@ type Reduced<'py> = (Bound<'py, PyAny>, (String, Option<Bound<'py, PyDict>>));
 /// Name, weights, effects.
 type ExplainedTerm = (String, Vec<f64>, Vec<f64>);
 
-/// γ, rows of the centres, centres.
-type KernelParts<'py> = (f64, Bound<'py, PyArray1<usize>>, Bound<'py, PyArray2<f64>>);
+/// γ where there is one, rows of the centres, centres.
+type KernelParts<'py> = (Option<f64>, Bound<'py, PyArray1<usize>>, Bound<'py, PyArray2<f64>>);
 
 impl PyModel {
     pub fn new(model: Model, function: Option<Function>) -> Self {
@@ -53,9 +53,9 @@ impl PyModel {
             )));
         };
         // Only the number of its values matters from here on.
-        let terms = vec![String::new(); model.basis_size()];
+        let terms = model.kernel().is_none().then(|| vec![String::new(); model.basis_size()]);
         let function = Function::new(callable.unbind(), name, terms);
-        model.supply_function(function.clone()).map_err(to_python)?;
+        model.supply(function.shared()).map_err(to_python)?;
         Ok(Self::new(model, Some(function)))
     }
 

@@ -1,7 +1,7 @@
 //! Runs the core without the interpreter's lock, and lets Ctrl-C through.
 
 use crate::error::{from_panic, to_python};
-use crate::function::Function;
+use crate::function::{Block, Function};
 use fewer::engine::{Interrupted, Observer, Progress};
 use fewer::linalg::Matrix;
 use fewer::{Error, Result};
@@ -26,8 +26,9 @@ pub enum Message {
 /// A call of a user's function.
 pub struct Call {
     pub function: Function,
-    pub values: Vec<f64>,
-    pub rows: usize,
+    pub x: Block,
+    /// Those of a kernel.
+    pub centres: Option<Block>,
     pub reply: Sender<Result<Matrix>>,
 }
 
@@ -87,7 +88,7 @@ pub fn watched<T: Send>(
                     Ok(Message::Progress(_)) | Err(RecvTimeoutError::Timeout) => Ok(()),
                     Ok(Message::Call(call)) => {
                         let values =
-                            Python::attach(|py| call.function.call(py, call.values, call.rows));
+                            Python::attach(|py| call.function.call(py, call.x, call.centres));
                         let _ = call.reply.send(values);
                         Ok(())
                     }

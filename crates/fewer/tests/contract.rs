@@ -4,10 +4,12 @@
 
 mod support;
 
+use fewer::basis::{RowKernel, UserFunction};
 use fewer::data::{Dataset, DenseView, Features, SparseMatrix, Target};
 use fewer::engine::Silent;
 use fewer::method::{METHODS, Task};
 use fewer::model::Model;
+use std::sync::Arc;
 use support::{Problem, Random, distance};
 
 /// (name of the method, settings).
@@ -25,6 +27,19 @@ fn methods() -> Vec<(&'static str, &'static str)> {
         ("sparse", r#"{"basis": "laplacian", "prior": "laplace", "gamma": "median"}"#),
         ("sparse", r#"{"basis": "matern32", "candidates": 10}"#),
         ("sparse", r#"{"basis": "polynomial-kernel", "prior": "gaussian"}"#),
+        ("sparse", r#"{"basis": "kernel-function"}"#),
+        ("sparse", r#"{"basis": "kernel-function", "prior": "laplace", "candidates": 10}"#),
+        ("lasso", r#"{}"#),
+        ("lasso", r#"{"lam_ratio": 0.01}"#),
+        ("lasso", r#"{"l1_ratio": 0.5}"#),
+        ("lasso", r#"{"fit_intercept": false, "standardize": true}"#),
+        ("lasso", r#"{"fit_intercept": "penalised"}"#),
+        ("lasso", r#"{"positive": true}"#),
+        ("lasso", r#"{"adaptive": 1}"#),
+        ("lasso", r#"{"relaxed": true}"#),
+        ("lasso", r#"{"lam_ratio": 0.02, "max_terms": 4}"#),
+        ("lasso", r#"{"basis": "polynomial"}"#),
+        ("lasso", r#"{"basis": "rbf"}"#),
         ("probit", r#"{}"#),
         ("probit", r#"{"prior": "laplace"}"#),
         ("probit", r#"{"prior": "gaussian", "fit_intercept": false}"#),
@@ -32,6 +47,7 @@ fn methods() -> Vec<(&'static str, &'static str)> {
         ("probit", r#"{"basis": "rbf"}"#),
         ("probit", r#"{"basis": "matern52", "prior": "laplace"}"#),
         ("probit", r#"{"basis": "linear-kernel", "prior": "gaussian"}"#),
+        ("probit", r#"{"basis": "kernel-function", "prior": "laplace"}"#),
     ]
 }
 
@@ -41,6 +57,11 @@ fn classifies(method: (&str, &str)) -> bool {
 
 fn has_kernels(method: (&str, &str)) -> bool {
     ["rbf", "laplacian", "matern", "kernel"].iter().any(|k| method.1.contains(k))
+}
+
+/// Whether weights are smaller than those of least squares, so that a good fit is not exact.
+fn shrinks(method: (&str, &str)) -> bool {
+    method.1.contains("prior") || method.0 == "lasso"
 }
 
 /// The target as the method wants it: numbers, or whether they are above 2.
@@ -61,9 +82,31 @@ fn outputs<'a>(model: &Model, features: impl Into<Features<'a>>) -> Vec<f64> {
     model.decision(features).unwrap().as_slice().to_vec()
 }
 
+/// A rational quadratic kernel, for the settings that want the user's own.
+fn own_kernel() -> RowKernel {
+    RowKernel::new("rational", |x, c| {
+        let distance: f64 = x.iter().zip(c).map(|(x, c)| (x - c).powi(2)).sum();
+        1.0 / (1.0 + distance / x.len() as f64)
+    })
+}
+
+fn try_fit(method: (&str, &str), data: &Dataset<'_>) -> fewer::Result<Model> {
+    let own = || UserFunction::Kernel(Arc::new(own_kernel()));
+    let function = method.1.contains("kernel-function").then(own);
+    fewer::method::fit(method.0, method.1, function, data, &Silent)
+}
+
 fn fit(method: (&str, &str), data: &Dataset<'_>) -> Model {
-    fewer::method::fit(method.0, method.1, None, data, &Silent)
-        .unwrap_or_else(|e| panic!("{method:?}: {e}"))
+    try_fit(method, data).unwrap_or_else(|e| panic!("{method:?}: {e}"))
+}
+
+/// Written as a file and read again.
+fn copy_of(model: &Model) -> Model {
+    let mut copy = Model::from_json(&model.to_json().unwrap()).unwrap();
+    if copy.needs_function().is_some() {
+        copy.supply_kernel(own_kernel()).unwrap();
+    }
+    copy
 }
 
 /// Runs a check for every method, on tall and on wide data.
@@ -205,7 +248,7 @@ fn one_and_two_threads_give_the_same_bits() {
 fn saved_and_loaded_models_predict_the_same_bits() {
     for_each(|method, p| {
         let model = fit(method, &dataset(method, p.view(), &p.y));
-        let copy = Model::from_json(&model.to_json().unwrap()).unwrap();
+        let copy = copy_of(&model);
         assert_eq!(outputs(&model, p.view()), outputs(&copy, p.view()));
         assert_eq!(model.report(), copy.report());
         assert_eq!(model.to_json().unwrap(), copy.to_json().unwrap());
@@ -257,10 +300,10 @@ fn one_column() {
             let codes = model.predict_codes(view).unwrap();
             let wrong = codes.iter().zip(&y).filter(|(c, y)| (**c == 1) != (**y > 2.0)).count();
             assert!(wrong <= 5, "{method:?}: {wrong}");
-        } else if method.1 != r#"{"fit_intercept": false}"# {
+        } else if !method.1.contains(r#""fit_intercept": false"#) {
             let fitted = model.predict(view).unwrap();
             let rss: f64 = fitted.iter().zip(&y).map(|(f, y)| (f - y).powi(2)).sum();
-            let limit = if method.1.contains("prior") { 2.0 } else { 0.3 };
+            let limit = if shrinks(method) { 2.0 } else { 0.3 };
             assert!((rss / 50.0).sqrt() < limit, "{method:?}: {}", (rss / 50.0).sqrt());
         }
     }
@@ -293,7 +336,10 @@ fn duplicated_and_constant_columns() {
         let model = simple(&x, 6, &y, method);
         let dropped: Vec<&str> = model.report().dropped.iter().map(|d| d.name.as_str()).collect();
         assert!(has_kernels(method) || dropped.contains(&"x5"), "{method:?}: {dropped:?}");
-        if method.1 == "{}" {
+        if method == ("lasso", "{}") {
+            let kept: Vec<&str> = model.terms().iter().map(|t| t.name.as_str()).collect();
+            assert!(kept.iter().all(|k| ["x1", "x2", "x3"].contains(k)), "{kept:?}");
+        } else if method.1 == "{}" {
             assert_eq!(dropped, ["x4", "x5", "x2", "x3"]);
             assert_eq!(model.report().dropped[2].reason, "a copy of 'x1'");
             assert_eq!(model.terms()[0].name, "x1");
@@ -375,7 +421,7 @@ fn large_offsets() {
         let fitted = model.predict(DenseView::by_rows(&x, 200, 2).unwrap()).unwrap();
         let rmse =
             (fitted.iter().zip(&y).map(|(a, b)| (a - b).powi(2)).sum::<f64>() / 200.0).sqrt();
-        let limit = match (method.1.contains("prior"), has_kernels(method)) {
+        let limit = match (shrinks(method), has_kernels(method)) {
             (true, _) => 8.0,
             (false, true) => 5.0,
             (false, false) => 0.12,
@@ -393,7 +439,7 @@ fn bad_values_are_named() {
             if let Some(w) = weights {
                 data = data.with_weights(w).unwrap();
             }
-            fewer::method::fit(method.0, method.1, None, &data, &Silent).unwrap_err().to_string()
+            try_fit(method, &data).unwrap_err().to_string()
         };
         let message = run(&[1.0, 2.0, 3.0, f64::NAN], &[1.0, 2.0], None);
         assert!(message.contains("row 2, column 'dose': the value is missing"), "{message}");
@@ -465,8 +511,7 @@ fn rows_of_weight_zero_may_hold_anything() {
         weights.push(0.0);
         let view = DenseView::by_rows(&x, p.rows + 1, p.columns).unwrap();
         let data = dataset(method, view, &y).with_weights(weights).unwrap();
-        let fewer::Result::Ok(model) = fewer::method::fit(method.0, method.1, None, &data, &Silent)
-        else {
+        let Ok(model) = try_fit(method, &data) else {
             // Products of such values overflow, which is said.
             assert!(method.1.contains("polynomial"), "{method:?}");
             return;
@@ -483,12 +528,18 @@ fn certificates_are_true() {
         let p = Problem::linear(seed, 60, 8, 3, 0.4);
         for method in methods() {
             let linear = !has_kernels(method) && !method.1.contains("polynomial");
-            if !linear || method.1.contains("paper") || method.1.contains("penalised") {
+            let other = ["paper", "penalised", "adaptive", "relaxed", "max_terms"];
+            if !linear || other.iter().any(|o| method.1.contains(o)) {
                 continue;
             }
             let model = fit(method, &dataset(method, p.view(), &p.y));
             let eta = outputs(&model, p.view());
-            let precision = model.noise_std().map_or(1.0, |s| s.powi(-2));
+            let lasso = method.0 == "lasso";
+            let mean = p.y.iter().sum::<f64>() / p.rows as f64;
+            let centre = if method.1.contains("fit_intercept") { 0.0 } else { mean };
+            let square: f64 = p.y.iter().map(|y| (y - centre).powi(2)).sum();
+            let target_deviation = (square / p.rows as f64).sqrt();
+            let precision = model.noise_std().filter(|_| !lasso).map_or(1.0, |s| s.powi(-2));
             let pull: Vec<f64> = (0..p.rows)
                 .map(|i| {
                     if classifies(method) {
@@ -507,6 +558,10 @@ fn certificates_are_true() {
                     .sum();
                 let lam = model.report().lam.unwrap_or(0.0);
                 let prior = match model.settings()["prior"].as_str() {
+                    None if lasso => {
+                        let ratio = model.settings()["l1_ratio"].as_f64().unwrap();
+                        lam * (ratio * w.signum() + (1.0 - ratio) * w / target_deviation)
+                    }
                     Some("laplace") => lam * w.signum(),
                     Some("gaussian") => lam * w,
                     _ => 1.0 / w,
@@ -542,7 +597,7 @@ fn limits_never_leave_a_broken_model() {
             };
             let model = fit((method.0, &settings), &dataset(method, p.view(), &p.y));
             assert!(model.report().objective.is_finite(), "{method:?}, {limit}");
-            let copy = Model::from_json(&model.to_json().unwrap()).unwrap();
+            let copy = copy_of(&model);
             assert_eq!(outputs(&model, p.view()), outputs(&copy, p.view()));
         }
     });

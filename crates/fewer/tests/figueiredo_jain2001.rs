@@ -81,7 +81,7 @@ fn kept_columns(model: &Model, x: &[f64]) -> Vec<Vec<f64>> {
             x.chunks(2)
                 .map(|p| {
                     let d = (p[0] - c[0]).powi(2) + (p[1] - c[1]).powi(2);
-                    (-kernel.gamma() * d).exp()
+                    (-kernel.gamma().unwrap() * d).exp()
                 })
                 .collect()
         })
@@ -298,7 +298,7 @@ fn landmarks_given_centres_and_duplicates() {
     assert_eq!(few.basis_size(), 2);
     assert!((0..few.n_terms()).all(|k| given.contains(&few.kernel().unwrap().centre(k))));
     let median = kernel_fit(method.gamma(Gamma::Rule(GammaRule::Median)), &x, &labels);
-    assert!(median.kernel().unwrap().gamma() > 0.0);
+    assert!(median.kernel().unwrap().gamma().unwrap() > 0.0);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Rows handed to a function at a time.
-const ROWS: usize = 4096;
+pub(super) const ROWS: usize = 4096;
 
 /// Functions of a block of rows. For functions of one row see [`RowFunctions`].
 pub trait BlockFunction: Send + Sync + std::fmt::Debug {
@@ -118,6 +118,10 @@ impl Functions {
 
     pub(super) fn name(&self, k: usize) -> String {
         self.terms[self.kept[k]].clone()
+    }
+
+    pub(super) fn user_name(&self) -> &str {
+        &self.name
     }
 
     pub(super) fn keep(&self, chosen: &[usize]) -> Self {

@@ -1,8 +1,10 @@
 //! Kernels k(x, c), one function for each centre c.
 
 use super::centres::{Centre, Centres, Landmarks, distinct_rows, random_subset, spread_subset};
+use super::functions;
+use super::kernel_function::{KernelFunction, UserKernel};
 use super::linear::whole;
-use crate::data::{Dataset, Features, Moments};
+use crate::data::{Dataset, DenseView, Features, Moments};
 use crate::design::{Columns, DenseColumns, DenseKernel, RowWriter, SparseKernel};
 use crate::engine::{Observer, Silent};
 use crate::error::{Error, Result};
@@ -10,14 +12,17 @@ use crate::linalg::Tile;
 use crate::special::exp_of_multiples;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Rows of the kernel matrix that are computed at a time.
 const ROWS: usize = 128;
+/// Values of the user's kernel that are computed at a time, unless one row has more.
+const VALUES: usize = 1 << 19;
 /// Rows among which the median distance is taken.
 const MEDIAN_ROWS: usize = 500;
 
 /// The form of a kernel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum KernelForm {
     /// exp(−γ‖x − c‖²).
@@ -32,12 +37,15 @@ pub enum KernelForm {
     PolynomialKernel,
     /// x·c.
     LinearKernel,
+    /// The user's own.
+    Function(UserKernel),
 }
 
 impl KernelForm {
     /// Whether it depends on x − c only.
-    pub(crate) fn is_stationary(self) -> bool {
-        !matches!(self, KernelForm::PolynomialKernel | KernelForm::LinearKernel)
+    pub(crate) fn is_stationary(&self) -> bool {
+        use KernelForm::{Function, LinearKernel, PolynomialKernel};
+        !matches!(self, PolynomialKernel | LinearKernel | Function(_))
     }
 }
 
@@ -102,7 +110,6 @@ pub struct Kernel {
 
 impl Kernel {
     pub(super) fn resolve(settings: &KernelSettings, data: &Dataset<'_>) -> Result<Self> {
-        let form = settings.form;
         let x = *data.features();
         let (shift, scale) = input_units(data, settings)?;
         let (rows, centres) = match &settings.centres {
@@ -124,7 +131,7 @@ impl Kernel {
             }
         };
         let mut kernel = Self {
-            form,
+            form: settings.form.clone(),
             gamma: 1.0,
             degree: settings.degree,
             coef0: settings.coef0,
@@ -133,6 +140,9 @@ impl Kernel {
             rows,
             centres,
         };
+        if kernel.user().is_some() {
+            return Ok(kernel);
+        }
         kernel.gamma = match settings.gamma {
             Gamma::Number(gamma) => gamma,
             Gamma::Rule(GammaRule::Scale) => kernel.scale_gamma(data, settings.standardize),
@@ -156,20 +166,39 @@ impl Kernel {
         format!("{}(x, row {})", self.form_name(), self.rows[k] + 1)
     }
 
-    fn form_name(&self) -> &'static str {
-        match self.form {
+    fn form_name(&self) -> &str {
+        match &self.form {
             KernelForm::Rbf => "rbf",
             KernelForm::Laplacian => "laplacian",
             KernelForm::Matern32 => "matern32",
             KernelForm::Matern52 => "matern52",
             KernelForm::PolynomialKernel => "polynomial",
             KernelForm::LinearKernel => "linear",
+            KernelForm::Function(user) => user.name(),
         }
     }
 
-    /// γ in force.
-    pub fn gamma(&self) -> f64 {
-        self.gamma
+    /// γ in force; the user's own kernel has none.
+    pub fn gamma(&self) -> Option<f64> {
+        self.user().is_none().then_some(self.gamma)
+    }
+
+    /// The user's own kernel, where it is one.
+    pub(super) fn user(&self) -> Option<&UserKernel> {
+        match &self.form {
+            KernelForm::Function(user) => Some(user),
+            _ => None,
+        }
+    }
+
+    pub(super) fn supply(&mut self, function: Arc<dyn KernelFunction>) -> Result<()> {
+        match &mut self.form {
+            KernelForm::Function(user) => user.supply(function),
+            _ => Err(Error::Function {
+                name: function.name(),
+                problem: "the model uses a kernel that is built in".into(),
+            }),
+        }
     }
 
     /// Training row (from 0) of each centre.
@@ -177,8 +206,8 @@ impl Kernel {
         &self.rows
     }
 
-    pub(crate) fn form(&self) -> KernelForm {
-        self.form
+    pub(crate) fn form(&self) -> &KernelForm {
+        &self.form
     }
 
     /// What is subtracted from the inputs, and what they are then multiplied by.
@@ -197,6 +226,7 @@ impl Kernel {
             centres: chosen.iter().map(|&k| self.centres[k].clone()).collect(),
             shift: self.shift.clone(),
             scale: self.scale.clone(),
+            form: self.form.clone(),
             ..*self
         }
     }
@@ -305,6 +335,9 @@ impl Kernel {
     ) -> Result<Vec<f64>> {
         let x = x.into();
         let columns = self.len();
+        if let Some(user) = self.user() {
+            return self.matrix_of(user, x, observer);
+        }
         let kernel = self.on_demand(x);
         let all: Vec<usize> = (0..columns).collect();
         let mut values = vec![0.0; x.rows() * columns];
@@ -316,6 +349,41 @@ impl Kernel {
         Ok(values)
     }
 
+    /// The same for the user's own kernel, which may fail.
+    fn matrix_of(
+        &self,
+        user: &UserKernel,
+        x: Features<'_>,
+        observer: &dyn Observer,
+    ) -> Result<Vec<f64>> {
+        let (n, m, d) = (x.rows(), self.len(), self.shift.len());
+        if m == 0 {
+            return Ok(Vec::new());
+        }
+        let inner = DenseKernel::new(self, whole(x));
+        let centres = DenseView::of_rows(inner.centres(), m, d);
+        let step = (VALUES / m).clamp(1, functions::ROWS);
+        let mut out = vec![0.0; n * m];
+        for (c, out) in out.chunks_mut(step * m).enumerate() {
+            observer.check()?;
+            let (start, rows) = (c * step, out.len() / m);
+            let block = inner.inner_rows(start..start + rows);
+            let values = user.evaluate(DenseView::of_rows(block.values(), rows, d), centres)?;
+            for (i, out) in out.chunks_exact_mut(m).enumerate() {
+                out.iter_mut().enumerate().for_each(|(k, o)| *o = values[(i, k)]);
+                if let Some(k) = out.iter().position(|v| !v.is_finite()) {
+                    return Err(user.failed(format!(
+                        "'{}' is {} at row {}; a finite number is expected",
+                        self.name(k),
+                        out[k],
+                        start + i + 1
+                    )));
+                }
+            }
+        }
+        Ok(out)
+    }
+
     /// The columns for rows of x: computed when asked for, or held where they fit.
     pub(super) fn columns<'a>(
         &'a self,
@@ -324,7 +392,9 @@ impl Kernel {
         observer: &dyn Observer,
     ) -> Result<Box<dyn Columns + 'a>> {
         let (rows, columns) = (x.rows(), self.len());
-        if rows.saturating_mul(columns).saturating_mul(8) > memory_limit / 4 {
+        let large = rows.saturating_mul(columns).saturating_mul(8) > memory_limit / 4;
+        // The user's may fail, which columns computed on demand could not say.
+        if large && self.user().is_none() {
             return Ok(self.on_demand(x));
         }
         let values = self.matrix(x, observer)?;
@@ -354,7 +424,7 @@ impl Kernel {
             KernelForm::PolynomialKernel => values
                 .iter_mut()
                 .for_each(|v| *v = (gamma * *v + self.coef0).powi(self.degree as i32)),
-            KernelForm::LinearKernel => {}
+            KernelForm::LinearKernel | KernelForm::Function(_) => {}
         }
     }
 }

@@ -6,12 +6,14 @@
 mod centres;
 mod functions;
 mod kernel;
+mod kernel_function;
 mod linear;
 mod polynomial;
 
 pub use centres::{Centres, Landmarks};
 pub use functions::{BlockFunction, RowFunctions};
 pub use kernel::{Gamma, GammaRule, Kernel, KernelForm, KernelSettings};
+pub use kernel_function::{KernelFunction, RowKernel, UserKernel};
 pub use linear::Linear;
 pub use polynomial::{Monomial, Polynomial};
 
@@ -71,6 +73,15 @@ impl Basis {
     }
 }
 
+/// What the user brings: functions of x, or a kernel.
+#[derive(Debug, Clone)]
+pub enum UserFunction {
+    /// Functions of x.
+    Functions(Arc<dyn BlockFunction>),
+    /// A kernel k(x, c).
+    Kernel(Arc<dyn KernelFunction>),
+}
+
 /// A basis whose every function is known: it turns rows of x into columns.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -127,7 +138,7 @@ impl FixedBasis {
     }
 
     /// The columns that rows of x give; kernels are held in memory where they take at most a
-    /// quarter of the limit, and computed on demand beyond.
+    /// quarter of the limit, and computed on demand beyond. What the user brings is always held.
     pub fn columns<'a>(
         &'a self,
         x: Features<'a>,
@@ -156,18 +167,38 @@ impl FixedBasis {
     pub fn needs_function(&self) -> Option<&str> {
         match self {
             FixedBasis::Functions(b) => b.missing(),
+            FixedBasis::Kernel(b) => b.user()?.missing(),
             _ => None,
         }
     }
 
     /// Supplies the user's function after loading a model.
-    pub fn supply(&mut self, function: Arc<dyn BlockFunction>) -> Result<()> {
-        match self {
-            FixedBasis::Functions(b) => b.supply(function),
-            _ => Err(Error::Function {
-                name: function.name(),
-                problem: "the model uses no function of the user's".into(),
-            }),
+    pub fn supply(&mut self, function: UserFunction) -> Result<()> {
+        let (name, problem) = match (self, function) {
+            (FixedBasis::Functions(b), UserFunction::Functions(f)) => return b.supply(f),
+            (FixedBasis::Kernel(b), UserFunction::Kernel(f)) => return b.supply(f),
+            (_, UserFunction::Functions(f)) => (f.name(), "the model uses no functions of x"),
+            (_, UserFunction::Kernel(f)) => (f.name(), "the model uses no kernel"),
+        };
+        Err(Error::Function { name, problem: format!("{problem} of the user's") })
+    }
+
+    /// Whether what must be held for so many rows fits the limit: the values of the user's
+    /// functions, which can fail and so are never computed on demand.
+    pub(crate) fn check_memory(&self, rows: usize, limit: usize) -> Result<()> {
+        let (name, hint) = match self {
+            FixedBasis::Functions(b) => (b.user_name(), "raise memory_limit or give fewer rows"),
+            FixedBasis::Kernel(b) => match b.user() {
+                Some(user) => (user.name(), "raise memory_limit or set candidates"),
+                None => return Ok(()),
+            },
+            _ => return Ok(()),
+        };
+        let needed = rows.saturating_mul(self.len()).saturating_mul(8);
+        if needed <= limit {
+            return Ok(());
         }
+        let what = format!("a matrix of {rows}×{} values of '{name}'", self.len());
+        Err(Error::memory(what, needed as f64, limit as f64, hint))
     }
 }

@@ -39,8 +39,13 @@ impl<'a> DenseKernel<'a> {
         Self { kernel, inputs, centres, squares }
     }
 
+    /// (m, d) by rows: centres in inner units.
+    pub fn centres(&self) -> &[f64] {
+        &self.centres
+    }
+
     /// The given rows of x in inner units, row after row.
-    fn inner_rows(&self, rows: Range<usize>) -> Tile {
+    pub fn inner_rows(&self, rows: Range<usize>) -> Tile {
         let (shift, scale) = self.kernel.input_units();
         let features: Vec<usize> = (0..shift.len()).collect();
         let mut source = Tile::default();
@@ -59,7 +64,7 @@ impl RowWriter for DenseKernel<'_> {
         }
         let inputs = self.inner_rows(rows);
         let stationary = kernel.form().is_stationary();
-        let absolute = kernel.form() == KernelForm::Laplacian;
+        let absolute = matches!(kernel.form(), KernelForm::Laplacian);
         if absolute || stationary && d <= DIRECT {
             // (d, m) so that the inner loop runs over centres.
             let by_feature: Vec<f64> = (0..d)

@@ -3,7 +3,7 @@
 use super::settings::{Intercept, check_count, check_number};
 use super::training::{Training, WithOnes, on_threads};
 use crate::basis::{
-    Basis, BlockFunction, Centres, FixedBasis, Gamma, KernelForm, KernelSettings, Landmarks,
+    Basis, Centres, FixedBasis, Gamma, KernelForm, KernelSettings, Landmarks, UserFunction,
 };
 use crate::data::{Dataset, Moments, Units};
 use crate::design::Design;
@@ -38,7 +38,7 @@ pub(crate) struct Common {
     pub random_state: u64,
     pub n_jobs: Option<usize>,
     #[serde(skip)]
-    pub functions: Option<Arc<dyn BlockFunction>>,
+    pub functions: Option<UserFunction>,
 }
 
 /// The functions of x to choose from.
@@ -66,6 +66,8 @@ pub enum BasisKind {
     Precomputed,
     /// The user's own functions.
     Functions,
+    /// The user's own kernel k(x, c).
+    KernelFunction,
 }
 
 impl BasisKind {
@@ -177,10 +179,13 @@ pub(crate) struct Wanted {
 }
 
 impl Common {
-    pub fn with_functions(mut self, functions: Option<Arc<dyn BlockFunction>>) -> Self {
-        if functions.is_some() {
-            (self.basis, self.functions) = (BasisKind::Functions, functions);
-        }
+    pub fn with_functions(mut self, functions: Option<UserFunction>) -> Self {
+        self.basis = match &functions {
+            Some(UserFunction::Functions(_)) => BasisKind::Functions,
+            Some(UserFunction::Kernel(_)) => BasisKind::KernelFunction,
+            None => return self,
+        };
+        self.functions = functions;
         self
     }
 
@@ -234,6 +239,7 @@ impl Common {
                 },
             })
         };
+        let without = |basis: &str, expected: &str| Error::setting("basis", basis, expected);
         Ok(match self.basis {
             BasisKind::Linear => Basis::Linear,
             BasisKind::Polynomial => Basis::Polynomial { degree: self.degree as usize },
@@ -245,14 +251,12 @@ impl Common {
             BasisKind::LinearKernel => kernel(KernelForm::LinearKernel),
             BasisKind::Precomputed => Basis::Precomputed,
             BasisKind::Functions => match &self.functions {
-                Some(f) => Basis::Functions(f.clone()),
-                None => {
-                    return Err(Error::setting(
-                        "basis",
-                        "functions",
-                        "the functions must be given as well",
-                    ));
-                }
+                Some(UserFunction::Functions(f)) => Basis::Functions(f.clone()),
+                _ => return Err(without("functions", "the functions must be given as well")),
+            },
+            BasisKind::KernelFunction => match &self.functions {
+                Some(UserFunction::Kernel(f)) => kernel(KernelForm::Function(f.clone().into())),
+                _ => return Err(without("kernel-function", "the kernel must be given as well")),
             },
         })
     }
@@ -278,6 +282,7 @@ impl Common {
                 data.check()?
             }
             let fixed = basis.resolve(data)?;
+            fixed.check_memory(data.rows(), self.memory_limit as usize)?;
             let mut columns =
                 fixed.columns(*data.features(), self.memory_limit as usize, observer)?;
             if self.fit_intercept == Intercept::Penalised {
@@ -569,13 +574,17 @@ macro_rules! common_builder {
 
             /// The user's own functions instead of the features themselves.
             pub fn functions(self, functions: impl BlockFunction + 'static) -> Self {
-                self.with_functions(Some(std::sync::Arc::new(functions)))
+                let functions = std::sync::Arc::new(functions);
+                self.with_functions(Some(UserFunction::Functions(functions)))
             }
 
-            pub(crate) fn with_functions(
-                mut self,
-                functions: Option<std::sync::Arc<dyn BlockFunction>>,
-            ) -> Self {
+            /// The user's own kernel, centred like those that are built in; a closure of two rows
+            /// is a [`RowKernel`](crate::basis::RowKernel).
+            pub fn kernel_function(self, kernel: impl KernelFunction + 'static) -> Self {
+                self.with_functions(Some(UserFunction::Kernel(std::sync::Arc::new(kernel))))
+            }
+
+            pub(crate) fn with_functions(mut self, functions: Option<UserFunction>) -> Self {
                 self.0.common = self.0.common.with_functions(functions);
                 self
             }

@@ -3,7 +3,7 @@
 use super::common::{BasisKind, Common, Fitted, Output, Shared, Wanted, common_builder};
 use super::em::empty_outcome;
 use super::settings::{Intercept, check_lam, merge_settings, parse_settings};
-use crate::basis::{BlockFunction, Gamma, Landmarks};
+use crate::basis::{BlockFunction, Gamma, KernelFunction, Landmarks, UserFunction};
 use crate::data::{Dataset, Moments, Target};
 use crate::engine::coordinate::{Coordinate, Options, Penalty, from_products};
 use crate::engine::{LeastSquares, Observer, Outcome, Right, Silent};

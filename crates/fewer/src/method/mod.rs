@@ -16,12 +16,11 @@ pub use probit_classifier::ProbitClassifier;
 pub use settings::{Intercept, PriorKind, Variant};
 pub use sparse_regressor::SparseRegressor;
 
-use crate::basis::BlockFunction;
+use crate::basis::UserFunction;
 use crate::data::Dataset;
 use crate::engine::Observer;
 use crate::error::{Error, Result};
 use crate::model::Model;
-use std::sync::Arc;
 
 /// What a method predicts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +64,7 @@ pub const METHODS: &[MethodInfo] = &[
 pub fn fit(
     method: &str,
     settings: &str,
-    functions: Option<Arc<dyn BlockFunction>>,
+    functions: Option<UserFunction>,
     data: &Dataset<'_>,
     observer: &dyn Observer,
 ) -> Result<Model> {

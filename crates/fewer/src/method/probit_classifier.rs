@@ -3,7 +3,7 @@
 use super::common::{BasisKind, Output, Shared};
 use super::em::{BalancedRule, ClassWeight, Em, Start, em_builder, empty_outcome};
 use super::settings::{Intercept, PriorKind, Variant};
-use crate::basis::{BlockFunction, Gamma, Landmarks};
+use crate::basis::{BlockFunction, Gamma, KernelFunction, Landmarks, UserFunction};
 use crate::data::{Dataset, Label, Target};
 use crate::engine::{Observer, Right, check_memory};
 use crate::error::{Error, Result};

@@ -3,7 +3,7 @@
 use super::common::{BasisKind, Output, Shared};
 use super::em::{Em, Start, em_builder, empty_outcome};
 use super::settings::{Intercept, PriorKind, Variant};
-use crate::basis::{BlockFunction, Gamma, Landmarks};
+use crate::basis::{BlockFunction, Gamma, KernelFunction, Landmarks, UserFunction};
 use crate::data::{Dataset, Moments, Target};
 use crate::engine::reweighted::{Options, Reweighted, Stop};
 use crate::engine::{LeastSquares, Observer, RidgeOfHighestEvidence, Right, Silent};

@@ -7,7 +7,7 @@ mod report;
 pub use explain::{Explanation, number};
 pub use report::{Certificate, CertificateKind, DroppedColumn, Report};
 
-use crate::basis::{BlockFunction, FixedBasis, Kernel};
+use crate::basis::{BlockFunction, FixedBasis, Kernel, KernelFunction, UserFunction};
 use crate::data::{DenseView, Encoder, Features, Label, Table, check_features, quoted};
 use crate::design::Design;
 use crate::engine::Silent;
@@ -199,9 +199,19 @@ impl Model {
         &self.report
     }
 
-    /// Supplies the user's own function after loading a model that uses one.
+    /// Supplies the user's own functions of x after loading a model that uses one.
     pub fn supply_function(&mut self, function: impl BlockFunction + 'static) -> Result<()> {
-        self.basis.supply(Arc::new(function))
+        self.supply(UserFunction::Functions(Arc::new(function)))
+    }
+
+    /// Supplies the user's own kernel after loading a model that uses one.
+    pub fn supply_kernel(&mut self, kernel: impl KernelFunction + 'static) -> Result<()> {
+        self.supply(UserFunction::Kernel(Arc::new(kernel)))
+    }
+
+    /// Supplies whichever of the two it is.
+    pub fn supply(&mut self, function: UserFunction) -> Result<()> {
+        self.basis.supply(function)
     }
 
     /// The outputs η for each row; only the kept terms are computed.

@@ -128,6 +128,8 @@ pub(super) struct ColumnDescent<'a> {
     pub columns: &'a dyn WorkingColumns,
     pub squares: &'a [f64],
     pub penalty: &'a Penalty,
+    /// A support of so many costs so little to solve for that the end is always exact.
+    pub small: usize,
     pub observer: &'a dyn Observer,
 }
 
@@ -157,6 +159,11 @@ impl ColumnDescent<'_> {
                     all.iter().map(|&k| self.columns.pull(k, residuals)).collect();
                 sweeps += 1;
                 if done(beta, &pulls) || decrease <= smallest {
+                    let support: Vec<usize> =
+                        all.iter().copied().filter(|&k| beta[k] != 0.0).collect();
+                    if support.len() <= self.small {
+                        self.solve_exactly(&support, beta, residuals)?;
+                    }
                     return Ok((sweeps, true));
                 }
                 little = 0.1 * decrease.min(little);

@@ -33,6 +33,10 @@ const PRODUCT_SPEED: f64 = 14.0;
 /// A sweep over a column, by its rows, costs as much as this many products with other columns.
 const PRODUCTS_PER_SWEEP: f64 = 50.0;
 
+/// Pulls on coefficients without a penalty count as none below this part of the largest there
+/// could be; what they could still gain is added to the gap.
+const FREE_PULL: f64 = 1e-8;
+
 /// When to stop.
 #[derive(Debug, Clone)]
 pub(crate) struct Options {
@@ -197,8 +201,9 @@ impl<'a> Coordinate<'a> {
 
     fn dual_point(&self, penalty: &Penalty, alive: &[usize]) -> DualPoint {
         let pulls = alive.iter().map(|&j| (j, self.gradient[j]));
+        let rounding = |j: usize| FREE_PULL * (self.squares[j] * 2.0 * self.null).sqrt();
         let likelihood = |kappa: f64| self.likelihood.dual(kappa);
-        best_dual_point(pulls, penalty, &likelihood, self.likelihood.best_kappa())
+        best_dual_point(pulls, penalty, &rounding, &likelihood, self.likelihood.best_kappa())
     }
 
     /// What is left to gain on coefficients without a penalty, which the dual takes to be solved.
@@ -263,6 +268,8 @@ impl<'a> Coordinate<'a> {
             beta: &start,
             pulls: &pulls,
             residual_square: 2.0 * self.likelihood.value(),
+            squares: columns.iter().map(|&j| self.squares[j]).collect(),
+            target_square: 2.0 * self.null,
         };
         let done = |beta: &[f64], q: &[f64]| from.gap(beta, q, &own).0 <= tolerance;
         let budget = if self.working.is_packed() { self.sweeps_worth() } else { MAX_SWEEPS };
@@ -314,7 +321,8 @@ impl<'a> Coordinate<'a> {
         let residual = self.likelihood.residual().column(0);
         let weights = self.design.weights();
         let descent = |columns, residuals: &mut Residuals, beta: &mut [f64]| {
-            ColumnDescent { columns, squares: &squares, penalty, observer: self.observer }
+            let small = (self.squares.len() as f64).sqrt().max(64.0) as usize;
+            ColumnDescent { columns, squares: &squares, penalty, small, observer: self.observer }
                 .solve(beta, residuals, tolerance, budget, done)
         };
         let values = match weights {
@@ -384,6 +392,8 @@ struct LeastSquaresAt<'a> {
     /// XᵀW·residual.
     pulls: &'a [f64],
     residual_square: f64,
+    squares: Vec<f64>,
+    target_square: f64,
 }
 
 impl LeastSquaresAt<'_> {
@@ -403,7 +413,9 @@ impl LeastSquaresAt<'_> {
         product += square;
         let likelihood = |kappa: f64| kappa * (product - 0.5 * kappa * square);
         let best = if square > 0.0 { product / square } else { 1.0 };
-        let dual = best_dual_point(q.iter().copied().enumerate(), penalty, &likelihood, best);
+        let rounding = |k: usize| FREE_PULL * (self.squares[k] * self.target_square).sqrt();
+        let pulls = q.iter().copied().enumerate();
+        let dual = best_dual_point(pulls, penalty, &rounding, &likelihood, best);
         let objective = 0.5 * square + value;
         ((objective - dual.value).max(0.0), objective)
     }
@@ -428,7 +440,13 @@ pub(crate) fn from_products(
     let own_penalty = penalty.of(usable);
     let pulls: Vec<f64> = usable.iter().map(|&j| cross[j]).collect();
     let zeros = vec![0.0; usable.len()];
-    let from = LeastSquaresAt { beta: &zeros, pulls: &pulls, residual_square: target_square };
+    let from = LeastSquaresAt {
+        beta: &zeros,
+        pulls: &pulls,
+        residual_square: target_square,
+        squares: (0..usable.len()).map(|k| own.diagonal(k)).collect(),
+        target_square,
+    };
     let null = 0.5 * target_square;
     let target = options.tol.max(SMALLEST_GAP) * null;
     let (mut beta, mut q) = (zeros.clone(), pulls.clone());

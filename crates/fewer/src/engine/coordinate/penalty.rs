@@ -57,11 +57,12 @@ pub(crate) struct DualPoint {
 ///
 /// `pulls` are (coefficient, XᵀW·residual); `likelihood(κ)` is the likelihood's part of the dual,
 /// concave, with its maximum over all κ at `best`. A coefficient with an L2 penalty costs
-/// (|κg| − l1)²₊ / 2l2; one without confines κ to |κg| ≤ l1. Coefficients without any penalty are
-/// taken to have no pull: the solver keeps theirs at rounding.
+/// (|κg| − l1)²₊ / 2l2; one without confines κ to |κg| ≤ l1. One without any penalty must have no
+/// pull: while it has more than `rounding(v)`, only κ = 0 is left.
 pub(crate) fn best_dual_point(
     pulls: impl Iterator<Item = (usize, f64)>,
     penalty: &Penalty,
+    rounding: &dyn Fn(usize) -> f64,
     likelihood: &dyn Fn(f64) -> f64,
     best: f64,
 ) -> DualPoint {
@@ -71,6 +72,9 @@ pub(crate) fn best_dual_point(
     for (v, gradient) in pulls {
         let pull = penalty.pull(gradient);
         let (l1, l2) = (penalty.l1[v], penalty.l2[v]);
+        if penalty.is_free(v) && pull > rounding(v) {
+            return DualPoint { kappa: 0.0, value: likelihood(0.0) };
+        }
         if penalty.is_free(v) || pull * best.max(1.0) <= l1 {
             continue;
         }
