@@ -260,6 +260,9 @@ impl Moments {
         gram: bool,
         observer: &dyn Observer,
     ) -> Result<Self> {
+        if !gram && let Some(x) = columns.as_sparse() {
+            return Self::of_stored(x, chosen, target, weights, observer);
+        }
         if !gram
             && let Some(x) = columns.as_dense().filter(|x| x.columns() > 0 && x.rows() > 0)
             && x.column_slice(0).is_some()
@@ -314,17 +317,67 @@ impl Moments {
         };
         let each: Option<Vec<(Look, [f64; 3])>> = chosen.par_iter().map(of_column).collect();
         let each = each.ok_or(Error::Interrupted)?;
-        let mut sums = Sums::zeros(chosen.len(), false);
+        Ok(Self::of_each(&each, target_look, &y, weights))
+    }
+
+    /// The moments without XᵀX of sparse columns: only what is stored is read.
+    fn of_stored(
+        x: SparseView<'_>,
+        chosen: &[usize],
+        target: &[f64],
+        weights: Option<&[f64]>,
+        observer: &dyn Observer,
+    ) -> Result<Self> {
+        let rows = sampled_rows(x.rows(), weights, usize::MAX);
+        let mut counts = vec![false; x.rows()];
+        rows.iter().for_each(|&i| counts[i] = true);
+        let weight = |i: usize| weights.map_or(1.0, |w| w[i]);
+        let target_look = Look::of(rows.iter().map(|&i| target[i]));
+        let y: Vec<f64> = target.iter().map(|y| target_look.apply(*y)).collect();
+        let of_column = |&j: &usize| {
+            observer.check().ok()?;
+            let look = Look::of_sparse(x, j, &rows, &counts);
+            let mut sums = [0.0; 3];
+            let mut add = |i: usize, v: f64| {
+                let v = look.apply(v);
+                let wv = weight(i) * v;
+                sums[0] += wv;
+                sums[1] += wv * v;
+                sums[2] += wv * y[i];
+            };
+            if look.shift == 0.0 {
+                x.column(j).filter(|e| counts[e.0]).for_each(|(i, v)| add(i, v));
+            } else {
+                let mut column = vec![0.0; x.rows()];
+                x.column(j).for_each(|(i, v)| column[i] = v);
+                rows.iter().for_each(|&i| add(i, column[i]));
+            }
+            Some((look, sums))
+        };
+        let each: Option<Vec<(Look, [f64; 3])>> = chosen.par_iter().map(of_column).collect();
+        let each = each.ok_or(Error::Interrupted)?;
+        Ok(Self::of_each(&each, target_look, &y, weights))
+    }
+
+    /// Puts the sums of the columns together; `y` is in the frame's units.
+    fn of_each(
+        each: &[(Look, [f64; 3])],
+        target: Look,
+        y: &[f64],
+        weights: Option<&[f64]>,
+    ) -> Self {
+        let mut sums = Sums::zeros(each.len(), false);
         for (k, (_, [sum, square, cross])) in each.iter().enumerate() {
             (sums.columns[k], sums.squares[k], sums.cross[k]) = (*sum, *square, *cross);
         }
+        let weight = |i: usize| weights.map_or(1.0, |w| w[i]);
         for (i, y) in y.iter().enumerate().filter(|(i, _)| weight(*i) > 0.0) {
             sums.weight += weight(i);
             sums.target += weight(i) * y;
             sums.target_square += weight(i) * y * y;
         }
-        let frame = Frame { columns: each.iter().map(|e| e.0).collect(), target: target_look };
-        Ok(Self { frame, names: Vec::new(), rows: x.rows(), sums })
+        let frame = Frame { columns: each.iter().map(|e| e.0).collect(), target };
+        Self { frame, names: Vec::new(), rows: y.len(), sums }
     }
 
     /// Whether all sums are finite, as they are if all values are.
