@@ -123,7 +123,12 @@ impl Look {
 
 /// The power of two near a size, so that scaling by it is exact; 1 for 0.
 pub(crate) fn power_of_two(size: f64) -> f64 {
-    if size > 0.0 { size.log2().round().clamp(-1000.0, 1000.0).exp2() } else { 1.0 }
+    const EXPONENT: u64 = 0x7ff0_0000_0000_0000;
+    if size > 0.0 {
+        f64::from_bits(size.to_bits() & EXPONENT).clamp(2f64.powi(-1000), 2f64.powi(1000))
+    } else {
+        1.0
+    }
 }
 
 /// How many partial sums are held at a time while the moments of so many rows are made.
@@ -315,7 +320,8 @@ impl Moments {
             };
             Some((look, sums))
         };
-        let each: Option<Vec<(Look, [f64; 3])>> = chosen.par_iter().map(of_column).collect();
+        let each: Vec<Option<(Look, [f64; 3])>> = chosen.par_iter().map(of_column).collect();
+        let each: Option<Vec<_>> = each.into_iter().collect();
         let each = each.ok_or(Error::Interrupted)?;
         Ok(Self::of_each(&each, target_look, &y, weights))
     }
@@ -354,7 +360,8 @@ impl Moments {
             }
             Some((look, sums))
         };
-        let each: Option<Vec<(Look, [f64; 3])>> = chosen.par_iter().map(of_column).collect();
+        let each: Vec<Option<(Look, [f64; 3])>> = chosen.par_iter().map(of_column).collect();
+        let each: Option<Vec<_>> = each.into_iter().collect();
         let each = each.ok_or(Error::Interrupted)?;
         Ok(Self::of_each(&each, target_look, &y, weights))
     }

@@ -58,10 +58,12 @@ pub(crate) struct Coordinate<'a> {
     /// (p,) The coefficients.
     beta: Vec<f64>,
     eta: Matrix,
-    /// (p,) Σ w x·residual, for the columns of the last pass.
+    /// (p,) Σ w x·residual, each at the residual it was last looked at.
     gradient: Vec<f64>,
-    /// Whether `gradient` holds for all columns.
-    complete: bool,
+    /// How far the residual has gone, and (p,) how far it had when a column was last looked at:
+    /// a pull changes by at most the column's norm times the difference.
+    travelled: f64,
+    seen_at: Vec<f64>,
     working: WorkingSet,
     /// The objective of the empty model.
     null: f64,
@@ -92,7 +94,8 @@ impl<'a> Coordinate<'a> {
             observer,
             beta: vec![0.0; squares.len()],
             gradient: cross.to_vec(),
-            complete: true,
+            travelled: 0.0,
+            seen_at: vec![0.0; squares.len()],
             working: WorkingSet::new(squares.len(), design),
             null,
             spent: 0.0,
@@ -103,10 +106,7 @@ impl<'a> Coordinate<'a> {
 
     /// The pulls on all usable columns, in the order of all columns.
     pub fn pulls(&mut self) -> Result<&[f64]> {
-        if !self.complete {
-            self.pass(self.usable)?;
-            self.complete = true;
-        }
+        self.look(self.usable, |_| 0.0)?;
         Ok(&self.gradient)
     }
 
@@ -119,10 +119,14 @@ impl<'a> Coordinate<'a> {
     pub fn run(&mut self, penalty: &Penalty, options: &Options) -> Result<Outcome> {
         let target = options.tol.max(SMALLEST_GAP) * self.null;
         let mut alive: Vec<usize> = self.usable.to_vec();
-        if !self.complete {
-            self.pass(&alive)?;
-        }
         let strong = self.solved.take();
+        let reach = self.reach(penalty)?;
+        // Tibshirani et al. 2012: pulls change no faster than λ does, mostly.
+        let bar = |j: usize| match &strong {
+            Some(previous) => (2.0 * penalty.l1[j] - previous[j]).min(penalty.l1[j]),
+            None => penalty.l1[j],
+        };
+        self.look(&alive, |j| bar(j).min(reach * penalty.l1[j]))?;
         let mut trace = Vec::new();
         let mut best_dual = f64::NEG_INFINITY;
         let mut tightness = 0.1;
@@ -155,12 +159,14 @@ impl<'a> Coordinate<'a> {
                 self.screen(penalty, dual, objective - dual.value, &mut alive);
             }
             let before = self.working.len();
-            let previous = strong.as_deref().filter(|_| iterations == 1);
-            self.grow(penalty, &alive, previous)?;
+            let strong_rule = strong.is_some() && iterations == 1;
+            let threshold = |j: usize| if strong_rule { bar(j) } else { penalty.l1[j] };
+            self.grow(penalty, &alive, &threshold)?;
             let grown = self.working.len() > before;
             let moved = self.descend(penalty, tightness * target, gap)?;
             self.move_to_beta()?;
-            self.pass(&alive)?;
+            let reach = self.reach(penalty)?;
+            self.look(&alive, |j| reach * penalty.l1[j])?;
             if !moved && !grown || tightness < 1e-4 {
                 // Rounding keeps the gap open.
                 let dual = self.dual_point(penalty, &alive);
@@ -174,7 +180,6 @@ impl<'a> Coordinate<'a> {
             }
             last_gap = gap;
         };
-        self.complete = alive.len() == self.usable.len();
         self.solved = Some(penalty.l1.clone());
         let active: Vec<usize> =
             self.usable.iter().copied().filter(|&j| self.beta[j] != 0.0).collect();
@@ -219,22 +224,28 @@ impl<'a> Coordinate<'a> {
         let safety = 1.0 - 1e-10;
         alive.retain(|&j| {
             let pull = penalty.pull(dual.kappa * self.gradient[j]);
+            let distance = radius + dual.kappa * (self.travelled - self.seen_at[j]);
             self.beta[j] != 0.0
                 || self.working.contains(j)
-                || pull + self.squares[j].sqrt() * radius >= safety * penalty.l1[j]
+                || pull + self.squares[j].sqrt() * distance >= safety * penalty.l1[j]
         });
     }
 
     /// Brings the columns with the strongest pulls into the working set.
-    fn grow(&mut self, penalty: &Penalty, alive: &[usize], previous: Option<&[f64]>) -> Result<()> {
-        let strength = |j: usize| penalty.pull(self.gradient[j]) / penalty.l1[j];
-        // Tibshirani et al. 2012: pulls change no faster than λ does, mostly.
-        let bar = |j: usize| previous.map_or(1.0, |l1| (2.0 - l1[j] / penalty.l1[j]).min(1.0));
+    fn grow(
+        &mut self,
+        penalty: &Penalty,
+        alive: &[usize],
+        threshold: &dyn Fn(usize) -> f64,
+    ) -> Result<()> {
         let mut wanted: Vec<(f64, usize)> = alive
             .iter()
             .filter(|&&j| !self.working.contains(j))
-            .map(|&j| (if penalty.l1[j] > 0.0 { strength(j) } else { f64::INFINITY }, j))
-            .filter(|&(s, j)| s >= bar(j))
+            .map(|&j| (penalty.pull(self.gradient[j]), j))
+            .filter(|&(pull, j)| pull >= threshold(j))
+            .map(|(pull, j)| {
+                (if penalty.l1[j] > 0.0 { pull / penalty.l1[j] } else { f64::INFINITY }, j)
+            })
             .collect();
         wanted.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let forced = wanted.iter().take_while(|w| w.0.is_infinite()).count();
@@ -259,6 +270,7 @@ impl<'a> Coordinate<'a> {
     fn descend(&mut self, penalty: &Penalty, tolerance: f64, gap: f64) -> Result<bool> {
         let columns = self.working.columns().to_vec();
         let own = penalty.of(&columns);
+        self.look(&columns, |_| 0.0)?;
         let start: Vec<f64> = columns.iter().map(|&j| self.beta[j]).collect();
         let mut beta = start.clone();
         // Far from the end the working set is not the last one: no need to be exact.
@@ -372,15 +384,46 @@ impl<'a> Coordinate<'a> {
             self.eta =
                 Matrix::from_columns(self.design.rows(), 1, self.design.apply(&columns, &beta));
         }
+        let before = self.likelihood.residual().column(0).to_vec();
         self.likelihood.update(&self.eta);
+        let now = self.likelihood.residual().column(0);
+        let weight = |i: usize| self.design.weights().map_or(1.0, |w| w[i]);
+        let moved = before.iter().zip(now).enumerate();
+        let square: f64 = moved.map(|(i, (a, b))| weight(i) * (a - b) * (a - b)).sum();
+        self.travelled += square.sqrt();
         Ok(())
     }
 
-    /// One pass over the given columns: their pulls.
-    fn pass(&mut self, columns: &[usize]) -> Result<()> {
+    /// Pulls below this part of the penalty cannot matter to the dual point, in which they are
+    /// multiplied by κ: its best value, or what the working columns allow.
+    fn reach(&mut self, penalty: &Penalty) -> Result<f64> {
+        let working = self.working.columns().to_vec();
+        self.look(&working, |_| 0.0)?;
+        let hard = working.iter().filter(|&&j| penalty.l1[j] > 0.0 && penalty.l2[j] == 0.0);
+        let allowed = hard
+            .map(|&j| penalty.l1[j] / penalty.pull(self.gradient[j]))
+            .fold(self.likelihood.best_kappa(), f64::min);
+        Ok(1.0 / allowed.max(1.0))
+    }
+
+    /// Looks again at the columns whose pulls may have come to exceed a threshold.
+    fn look(&mut self, columns: &[usize], threshold: impl Fn(usize) -> f64) -> Result<()> {
         self.observer.check()?;
-        let pulls = self.design.apply_transpose(columns, self.likelihood.residual().column(0));
-        columns.iter().zip(pulls).for_each(|(&j, g)| self.gradient[j] = g);
+        let margin = 1.0 - 1e-9;
+        let stale: Vec<usize> = columns
+            .iter()
+            .copied()
+            .filter(|&j| {
+                let distance = self.travelled - self.seen_at[j];
+                let change = self.squares[j].sqrt() * distance;
+                distance > 0.0 && self.gradient[j].abs() + change >= margin * threshold(j)
+            })
+            .collect();
+        let residual = self.likelihood.residual().column(0);
+        let pulls = self.design.apply_transpose(&stale, residual);
+        for (&j, g) in stale.iter().zip(pulls) {
+            (self.gradient[j], self.seen_at[j]) = (g, self.travelled);
+        }
         Ok(())
     }
 }
