@@ -30,6 +30,8 @@ pub struct Dataset<'a> {
     named: bool,
     target_name: String,
     encoder: Option<Encoder>,
+    /// Values known to be good: those of data that were checked before.
+    checked: bool,
 }
 
 impl<'a> Dataset<'a> {
@@ -53,6 +55,7 @@ impl<'a> Dataset<'a> {
             named: false,
             target_name: "y".into(),
             encoder: None,
+            checked: false,
         })
     }
 
@@ -62,8 +65,27 @@ impl<'a> Dataset<'a> {
         if weights.len() != self.rows() {
             return Err(Error::shape("sample weights", self.rows(), weights.len()));
         }
-        self.weights = Some(weights);
+        (self.weights, self.checked) = (Some(weights), false);
         Ok(self)
+    }
+
+    /// The same data with other weights, which are known to be good if the data are checked, and
+    /// with only the `kept` classes: those that have a row of positive weight.
+    pub(crate) fn reweighted(&self, weights: Vec<f64>, kept: Option<&[usize]>) -> Self {
+        let target = match (&self.target, kept) {
+            (Target::Labels { classes, codes }, Some(kept)) => Target::Labels {
+                classes: kept.iter().map(|&c| classes[c].clone()).collect(),
+                codes: codes.iter().map(|c| kept.binary_search(c).unwrap_or(0)).collect(),
+            },
+            (target, _) => target.clone(),
+        };
+        Self { target, weights: Some(weights.into()), ..self.clone() }
+    }
+
+    /// Checks every value once for all sets that are made of these data.
+    pub(crate) fn checked(&self) -> Result<Self> {
+        self.check()?;
+        Ok(Self { checked: true, ..self.clone() })
     }
 
     /// Names the columns.
@@ -145,6 +167,9 @@ impl<'a> Dataset<'a> {
     }
 
     pub(crate) fn check_values(&self) -> Result<()> {
+        if self.checked {
+            return Ok(());
+        }
         if self.rows() == 0 {
             return Err(Error::Empty {
                 what: "the data".into(),
