@@ -479,6 +479,8 @@ impl Common {
                 objective: objective(total(&|o| o.outcome.objective)),
                 certificate,
                 lam: fitted.lam,
+                log_evidence: None,
+                selection: None,
                 rows: shared.rows,
                 dropped: shared.dropped.clone(),
                 notes: fitted.notes,
