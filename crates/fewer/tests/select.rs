@@ -460,6 +460,41 @@ fn the_width_of_a_kernel_is_searched_and_refined() {
 }
 
 #[test]
+fn shared_distances_change_no_score() {
+    let p = Problem::linear(20, 50, 25, 3, 0.5);
+    let folds = CrossValidation::k_fold(3).shuffled(2);
+    for base in [
+        r#""prior": "gaussian", "basis": "rbf""#,
+        r#""prior": "gaussian", "basis": "rbf", "standardize": false"#,
+        r#""prior": "gaussian", "basis": "laplacian""#,
+        r#""prior": "gaussian", "basis": "polynomial-kernel", "candidates": 10"#,
+    ] {
+        let search = Search::new("sparse", &format!("{{{base}}}"))
+            .unwrap()
+            .gammas(Gammas::Values(vec![0.003, 0.02]))
+            .folds(folds.clone());
+        let selection = search.run(&p.data(), &Silent).unwrap();
+        for point in &selection.points {
+            let settings = format!(r#"{{{base}, "gamma": {}}}"#, point.settings["gamma"]);
+            let alone =
+                evaluate("sparse", &settings, None, &p.data(), &folds, &[Score::Mse], &Silent);
+            let alone = &alone.unwrap().scores[0].folds;
+            assert!(distance(alone, &point.scores) < 1e-7 * point.mean, "{base}");
+        }
+    }
+}
+
+#[test]
+fn a_kernel_much_narrower_than_the_rows_are_apart_can_be_tried() {
+    let x: Vec<f64> = (0..1200).map(f64::from).collect();
+    let y: Vec<f64> = x.iter().map(|x| (0.01 * x).sin()).collect();
+    let settings = r#"{"basis": "rbf", "gamma": "cv", "gammas": [1e-4, 500], "candidates": 20,
+        "standardize": false, "cv_shuffle": true, "cv": 2}"#;
+    let model = fitted("sparse", settings, &rows_only(&x, &y)).unwrap();
+    assert_eq!(model.kernel().unwrap().gamma(), 1e-4);
+}
+
+#[test]
 fn the_number_of_threads_changes_no_bit() {
     let p = Problem::linear(14, 60, 6, 2, 1.0);
     let classes = Target::labels(p.y.iter().map(|y| *y > 2.0));

@@ -1,8 +1,10 @@
 //! A validated set of examples: what every fit begins with.
 
 use super::{Encoder, Features, Target};
+use crate::basis::KernelCache;
 use crate::error::{Error, Result};
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// Inputs, targets, sample weights and names, borrowed and checked.
 ///
@@ -32,6 +34,8 @@ pub struct Dataset<'a> {
     encoder: Option<Encoder>,
     /// Values known to be good: those of data that were checked before.
     checked: bool,
+    /// Distances that several fits share.
+    kernel_cache: Option<Arc<KernelCache>>,
 }
 
 impl<'a> Dataset<'a> {
@@ -56,6 +60,7 @@ impl<'a> Dataset<'a> {
             target_name: "y".into(),
             encoder: None,
             checked: false,
+            kernel_cache: None,
         })
     }
 
@@ -112,6 +117,16 @@ impl<'a> Dataset<'a> {
         self = self.with_names(encoder.column_names())?;
         self.encoder = Some(encoder);
         Ok(self)
+    }
+
+    /// Shares the distances between rows with other fits.
+    pub(crate) fn with_kernel_cache(mut self, cache: Option<Arc<KernelCache>>) -> Self {
+        self.kernel_cache = cache;
+        self
+    }
+
+    pub(crate) fn kernel_cache(&self) -> Option<&KernelCache> {
+        self.kernel_cache.as_deref()
     }
 
     /// The inputs.

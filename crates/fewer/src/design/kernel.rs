@@ -14,6 +14,9 @@ const DIRECT: usize = 6;
 pub(crate) trait RowWriter: Columns {
     /// Writes the given rows of the given columns, row after row.
     fn write(&self, rows: Range<usize>, columns: &[usize], out: &mut [f64]);
+
+    /// Writes what they are functions of: squared or absolute distances, or products.
+    fn write_distances(&self, rows: Range<usize>, columns: &[usize], out: &mut [f64]);
 }
 
 /// Kernel columns of dense rows, a tile at a time.
@@ -52,6 +55,23 @@ impl<'a> DenseKernel<'a> {
 
 impl RowWriter for DenseKernel<'_> {
     fn write(&self, rows: Range<usize>, columns: &[usize], out: &mut [f64]) {
+        self.write_with(rows, columns, out, |row| self.kernel.transform(row));
+    }
+
+    fn write_distances(&self, rows: Range<usize>, columns: &[usize], out: &mut [f64]) {
+        self.write_with(rows, columns, out, |_| {});
+    }
+}
+
+impl DenseKernel<'_> {
+    /// Writes the distances, and finishes each row while it is at hand.
+    fn write_with(
+        &self,
+        rows: Range<usize>,
+        columns: &[usize],
+        out: &mut [f64],
+        finish: impl Fn(&mut [f64]),
+    ) {
         let (kernel, m) = (self.kernel, columns.len());
         let d = kernel.input_units().0.len();
         if m == 0 {
@@ -70,7 +90,7 @@ impl RowWriter for DenseKernel<'_> {
                 for (j, centres) in by_feature.chunks_exact(m).enumerate() {
                     add_distances(inputs.get(i, j), centres, absolute, out);
                 }
-                kernel.transform(out);
+                finish(out);
             }
             return;
         }
@@ -89,7 +109,7 @@ impl RowWriter for DenseKernel<'_> {
             if stationary {
                 distances_from_products(dot(x, x), &squares, out);
             }
-            kernel.transform(out);
+            finish(out);
         }
     }
 }
@@ -160,6 +180,13 @@ impl Columns for SparseKernel<'_> {
     }
 
     fn fill(&self, rows: Range<usize>, columns: &[usize], tile: &mut Tile) {
+        self.fill_distances(rows, columns, tile);
+        self.kernel.transform(tile.values_mut());
+    }
+}
+
+impl SparseKernel<'_> {
+    fn fill_distances(&self, rows: Range<usize>, columns: &[usize], tile: &mut Tile) {
         let kernel = self.kernel;
         let (shift, scale) = kernel.input_units();
         let d = shift.len();
@@ -201,7 +228,6 @@ impl Columns for SparseKernel<'_> {
                 }
             }
         }
-        kernel.transform(tile.values_mut());
     }
 }
 
@@ -209,6 +235,12 @@ impl RowWriter for SparseKernel<'_> {
     fn write(&self, rows: Range<usize>, columns: &[usize], out: &mut [f64]) {
         let mut tile = Tile::default();
         self.fill(rows, columns, &mut tile);
+        out.copy_from_slice(tile.by_rows().values());
+    }
+
+    fn write_distances(&self, rows: Range<usize>, columns: &[usize], out: &mut [f64]) {
+        let mut tile = Tile::default();
+        self.fill_distances(rows, columns, &mut tile);
         out.copy_from_slice(tile.by_rows().values());
     }
 }

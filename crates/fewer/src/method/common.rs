@@ -269,8 +269,7 @@ impl Common {
         on_threads(self.n_jobs, || {
             let basis = self.basis()?;
             let fixed = basis.resolve(data)?;
-            let mut columns =
-                fixed.columns(*data.features(), self.memory_limit as usize, observer)?;
+            let mut columns = fixed.training_columns(data, self.memory_limit as usize, observer)?;
             if self.fit_intercept == Intercept::Penalised {
                 columns = Box::new(WithOnes(columns));
             }

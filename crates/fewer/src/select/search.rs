@@ -6,11 +6,11 @@ use super::folds::{CrossValidation, Split};
 use super::golden::golden_section;
 use super::grid::{GAMMA_FACTOR, Gammas, Lams, log_spaced};
 use super::in_order::in_order;
-use super::memory::fits_at_once;
+use super::memory::{cache_fits, fits_at_once};
 use super::predicted::Predicted;
 use super::score::{Direction, Score, task_of};
 use super::selection::{Point, Rule, Selection, choose, mean_and_error};
-use crate::basis::{BlockFunction, KernelForm};
+use crate::basis::{BlockFunction, KernelCache, KernelForm};
 use crate::data::Dataset;
 use crate::engine::{Observer, SelectionProgress, StopOnly};
 use crate::error::{Error, Result};
@@ -183,6 +183,9 @@ impl Search {
                 }
                 By::Criterion(_) => (None, None),
             };
+            let folds = split.as_ref().map_or(0, Split::len);
+            let cache = self.kernel_cache(&settings, &data, folds)?;
+            let data = data.with_kernel_cache(cache);
             let run = Run {
                 search: self,
                 at_once: fits_at_once(&settings, &data),
@@ -214,6 +217,23 @@ impl Search {
         model.report.notes.extend(selection.notes.iter().cloned());
         model.report.selection = Some(selection);
         Ok(model)
+    }
+
+    /// Distances between rows for kernels of several widths to share; with standardised inputs
+    /// each fold has units, and distances, of its own.
+    fn kernel_cache(
+        &self,
+        settings: &Settings,
+        data: &Dataset<'_>,
+        folds: usize,
+    ) -> Result<Option<Arc<KernelCache>>> {
+        let standardize = settings.get("standardize") != Some(&Value::Bool(false));
+        let count = if standardize { folds + 1 } else { 1 };
+        let useful = self.gammas.is_some() || self.lams.is_some();
+        if useful && cache_fits(settings, data, count) {
+            return Ok(Some(Arc::new(KernelCache::new(data)?)));
+        }
+        Ok(None)
     }
 
     fn check(&self) -> Result<()> {
