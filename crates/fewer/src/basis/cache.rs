@@ -122,9 +122,9 @@ mod tests {
             let dense = Features::from(DenseView::by_rows(&x, n, d).unwrap());
             for features in [dense, sparse.view().into()] {
                 let data = Dataset::new(features, &y).unwrap();
-                let cache = Some(Arc::new(KernelCache::new(&data).unwrap()));
+                let cache = Arc::new(KernelCache::new(&data).unwrap());
                 let data = data.with_weights(weights.clone()).unwrap();
-                let sharing = data.clone().with_kernel_cache(cache.clone());
+                let sharing = data.clone().with_kernel_cache(Some(cache.clone()));
                 for (form, standardize) in [
                     (KernelForm::Rbf, true),
                     (KernelForm::Rbf, false),
@@ -165,7 +165,7 @@ mod tests {
                 }
                 // Widths share: squared, absolute and product, each with two units at most, for all
                 // rows and for few.
-                assert_eq!(cache.unwrap().held.lock().unwrap().len(), 10);
+                assert_eq!(cache.held.lock().unwrap().len(), 10);
             }
         }
     }
