@@ -28,6 +28,7 @@ pub mod method;
 pub mod model;
 pub mod prior;
 mod random;
+pub mod select;
 pub mod special;
 
 pub use error::{Error, Result};

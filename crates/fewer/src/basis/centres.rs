@@ -50,6 +50,20 @@ impl Centre {
     }
 }
 
+/// Every row as a point.
+pub(super) fn all_rows(x: Features<'_>) -> Vec<Centre> {
+    match x {
+        Features::Dense(x) => (0..x.rows())
+            .map(|i| Centre::Dense((0..x.columns()).map(|j| x.get(i, j)).collect()))
+            .collect(),
+        Features::Sparse(x) => {
+            let by_row = SparseRows::new(x);
+            let row = |i| Centre::Sparse { at: by_row.row(i).filter(|e| e.1 != 0.0).collect() };
+            (0..x.rows()).map(row).collect()
+        }
+    }
+}
+
 pub(super) fn distinct_rows(data: &Dataset<'_>) -> (Vec<usize>, Vec<Centre>) {
     let counts = |i: usize| data.weights().is_none_or(|w| w[i] > 0.0);
     let mut seen: HashSet<Vec<u64>> = HashSet::new();
@@ -67,18 +81,9 @@ pub(super) fn distinct_rows(data: &Dataset<'_>) -> (Vec<usize>, Vec<Centre>) {
             centres.push(centre);
         }
     };
-    match data.features() {
-        Features::Dense(x) => {
-            for i in (0..x.rows()).filter(|&i| counts(i)) {
-                take(i, Centre::Dense((0..x.columns()).map(|j| x.get(i, j)).collect()));
-            }
-        }
-        Features::Sparse(x) => {
-            let by_row = SparseRows::new(*x);
-            for i in (0..x.rows()).filter(|&i| counts(i)) {
-                let entries = by_row.row(i).filter(|e| e.1 != 0.0).collect();
-                take(i, Centre::Sparse { at: entries });
-            }
+    for (i, centre) in all_rows(*data.features()).into_iter().enumerate() {
+        if counts(i) {
+            take(i, centre);
         }
     }
     (rows, centres)

@@ -12,6 +12,7 @@ use crate::linalg::Tile;
 use crate::special::exp_of_multiples;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Rows of the kernel matrix that are computed at a time.
@@ -106,6 +107,9 @@ pub struct Kernel {
     rows: Vec<usize>,
     /// The centres in the units of the data.
     centres: Vec<Centre>,
+    /// Whether the centres are training rows.
+    #[serde(skip)]
+    on_rows: bool,
 }
 
 impl Kernel {
@@ -139,6 +143,7 @@ impl Kernel {
             scale,
             rows,
             centres,
+            on_rows: !matches!(settings.centres, Centres::Given(_)),
         };
         if kernel.user().is_some() {
             return Ok(kernel);
@@ -218,6 +223,10 @@ impl Kernel {
     /// Centre `k` in the units of the data.
     pub fn centre(&self, k: usize) -> Vec<f64> {
         self.centres[k].dense(self.shift.len())
+    }
+
+    pub(super) fn points(&self) -> &[Centre] {
+        &self.centres
     }
 
     pub(super) fn keep(&self, chosen: &[usize]) -> Self {
@@ -334,16 +343,32 @@ impl Kernel {
         observer: &dyn Observer,
     ) -> Result<Vec<f64>> {
         let x = x.into();
-        let columns = self.len();
         if let Some(user) = self.user() {
             return self.matrix_of(user, x, observer);
         }
         let kernel = self.on_demand(x);
-        let all: Vec<usize> = (0..columns).collect();
-        let mut values = vec![0.0; x.rows() * columns];
+        let all: Vec<usize> = (0..self.len()).collect();
+        self.by_blocks(x.rows(), observer, |rows, out| kernel.write(rows, &all, out))
+    }
+
+    /// What the kernel is a function of, for the rows of x and all centres, row after row.
+    pub(super) fn distances(&self, x: Features<'_>, observer: &dyn Observer) -> Result<Vec<f64>> {
+        let kernel = self.on_demand(x);
+        let all: Vec<usize> = (0..self.len()).collect();
+        self.by_blocks(x.rows(), observer, |rows, out| kernel.write_distances(rows, &all, out))
+    }
+
+    fn by_blocks(
+        &self,
+        rows: usize,
+        observer: &dyn Observer,
+        write: impl Fn(Range<usize>, &mut [f64]) + Sync,
+    ) -> Result<Vec<f64>> {
+        let columns = self.len();
+        let mut values = vec![0.0; rows * columns];
         values.par_chunks_mut((ROWS * columns).max(1)).enumerate().try_for_each(|(c, out)| {
             observer.check()?;
-            kernel.write(c * ROWS..c * ROWS + out.len() / columns, &all, out);
+            write(c * ROWS..c * ROWS + out.len() / columns, out);
             Ok::<(), Error>(())
         })?;
         Ok(values)
@@ -384,6 +409,43 @@ impl Kernel {
         Ok(out)
     }
 
+    /// The same kernel with other centres, from which `shift` is subtracted inside.
+    pub(super) fn with_centres(&self, centres: Vec<Centre>, shift: &[f64]) -> Self {
+        let rows = (0..centres.len()).collect();
+        Self { rows, centres, shift: shift.to_vec(), ..self.clone() }
+    }
+
+    /// The columns for the training rows, from distances that several fits share.
+    pub(super) fn training_columns<'a>(
+        &'a self,
+        data: &Dataset<'a>,
+        memory_limit: usize,
+        observer: &dyn Observer,
+    ) -> Result<Box<dyn Columns + 'a>> {
+        let x = *data.features();
+        match data.kernel_cache() {
+            Some(cache)
+                if self.on_rows
+                    && self.user().is_none()
+                    && !self.exceeds(x.rows(), memory_limit) =>
+            {
+                let distances = cache.distances(self, x, observer)?;
+                let values = self.by_blocks(x.rows(), observer, |rows, out| {
+                    for (i, out) in rows.zip(out.chunks_exact_mut(self.len())) {
+                        distances.gather(i, &self.rows, x.rows(), out);
+                        self.transform(out);
+                    }
+                })?;
+                Ok(Box::new(DenseColumns::ByRows { rows: x.rows(), columns: self.len(), values }))
+            }
+            _ => self.columns(x, memory_limit, observer),
+        }
+    }
+
+    fn exceeds(&self, rows: usize, memory_limit: usize) -> bool {
+        rows.saturating_mul(self.len()).saturating_mul(8) > memory_limit / 4
+    }
+
     /// The columns for rows of x: computed when asked for, or held where they fit.
     pub(super) fn columns<'a>(
         &'a self,
@@ -392,9 +454,8 @@ impl Kernel {
         observer: &dyn Observer,
     ) -> Result<Box<dyn Columns + 'a>> {
         let (rows, columns) = (x.rows(), self.len());
-        let large = rows.saturating_mul(columns).saturating_mul(8) > memory_limit / 4;
         // The user's may fail, which columns computed on demand could not say.
-        if large && self.user().is_none() {
+        if self.exceeds(rows, memory_limit) && self.user().is_none() {
             return Ok(self.on_demand(x));
         }
         let values = self.matrix(x, observer)?;

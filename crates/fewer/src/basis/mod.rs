@@ -3,12 +3,15 @@
 //! A [`Basis`] is what the user asks for; resolved on the training data it becomes a
 //! [`FixedBasis`], which turns any rows, of training or of new data, into the same columns.
 
+mod cache;
 mod centres;
 mod functions;
 mod kernel;
 mod kernel_function;
 mod linear;
 mod polynomial;
+
+pub(crate) use cache::KernelCache;
 
 pub use centres::{Centres, Landmarks};
 pub use functions::{BlockFunction, RowFunctions};
@@ -150,6 +153,19 @@ impl FixedBasis {
             FixedBasis::Polynomial(b) => Ok(b.columns(x)),
             FixedBasis::Kernel(b) => b.columns(x, memory_limit, observer),
             FixedBasis::Functions(b) => b.columns(x),
+        }
+    }
+
+    /// The columns that the training rows give.
+    pub(crate) fn training_columns<'a>(
+        &'a self,
+        data: &Dataset<'a>,
+        memory_limit: usize,
+        observer: &dyn Observer,
+    ) -> Result<Box<dyn Columns + 'a>> {
+        match self {
+            FixedBasis::Kernel(b) => b.training_columns(data, memory_limit, observer),
+            _ => self.columns(*data.features(), memory_limit, observer),
         }
     }
 

@@ -1,8 +1,10 @@
 //! A validated set of examples: what every fit begins with.
 
 use super::{Encoder, Features, Target};
+use crate::basis::KernelCache;
 use crate::error::{Error, Result};
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// Inputs, targets, sample weights and names, borrowed and checked.
 ///
@@ -30,6 +32,10 @@ pub struct Dataset<'a> {
     named: bool,
     target_name: String,
     encoder: Option<Encoder>,
+    /// Values known to be good: those of data that were checked before.
+    checked: bool,
+    /// Distances that several fits share.
+    kernel_cache: Option<Arc<KernelCache>>,
 }
 
 impl<'a> Dataset<'a> {
@@ -53,6 +59,8 @@ impl<'a> Dataset<'a> {
             named: false,
             target_name: "y".into(),
             encoder: None,
+            checked: false,
+            kernel_cache: None,
         })
     }
 
@@ -62,8 +70,27 @@ impl<'a> Dataset<'a> {
         if weights.len() != self.rows() {
             return Err(Error::shape("sample weights", self.rows(), weights.len()));
         }
-        self.weights = Some(weights);
+        (self.weights, self.checked) = (Some(weights), false);
         Ok(self)
+    }
+
+    /// The same data with other weights, which are known to be good if the data are checked, and
+    /// with only the `kept` classes: those that have a row of positive weight.
+    pub(crate) fn reweighted(&self, weights: Vec<f64>, kept: Option<&[usize]>) -> Self {
+        let target = match (&self.target, kept) {
+            (Target::Labels { classes, codes }, Some(kept)) => Target::Labels {
+                classes: kept.iter().map(|&c| classes[c].clone()).collect(),
+                codes: codes.iter().map(|c| kept.binary_search(c).unwrap_or(0)).collect(),
+            },
+            (target, _) => target.clone(),
+        };
+        Self { target, weights: Some(weights.into()), ..self.clone() }
+    }
+
+    /// Checks every value once for all sets that are made of these data.
+    pub(crate) fn checked(&self) -> Result<Self> {
+        self.check()?;
+        Ok(Self { checked: true, ..self.clone() })
     }
 
     /// Names the columns.
@@ -90,6 +117,16 @@ impl<'a> Dataset<'a> {
         self = self.with_names(encoder.column_names())?;
         self.encoder = Some(encoder);
         Ok(self)
+    }
+
+    /// Shares the distances between rows with other fits.
+    pub(crate) fn with_kernel_cache(mut self, cache: Option<Arc<KernelCache>>) -> Self {
+        self.kernel_cache = cache;
+        self
+    }
+
+    pub(crate) fn kernel_cache(&self) -> Option<&KernelCache> {
+        self.kernel_cache.as_deref()
     }
 
     /// The inputs.
@@ -155,6 +192,9 @@ impl<'a> Dataset<'a> {
     }
 
     pub(crate) fn check_values(&self) -> Result<()> {
+        if self.checked {
+            return Ok(());
+        }
         self.check_target_values()?;
         check_features(&self.features, &self.names)
     }

@@ -1,6 +1,6 @@
 //! The inputs x, borrowed from the caller in whatever order they have.
 
-use super::{SparseRows, SparseView};
+use super::{SparseMatrix, SparseRows, SparseView};
 use crate::error::{Error, Result};
 use crate::linalg::{Layout, Tile};
 use std::collections::HashSet;
@@ -227,6 +227,33 @@ impl<'a> Features<'a> {
         }
     }
 
+    /// A copy of the given rows (from 0), in the given order.
+    ///
+    /// ```
+    /// use fewer::data::{DenseView, Features};
+    /// let x = Features::from(DenseView::by_rows(&[1.0, 2.0, 3.0, 4.0], 2, 2)?);
+    /// let rows = x.select_rows(&[1])?;
+    /// let Features::Dense(copy) = rows.view() else { unreachable!() };
+    /// assert_eq!((copy.rows(), copy.get(0, 1)), (1, 4.0));
+    /// # Ok::<(), fewer::Error>(())
+    /// ```
+    pub fn select_rows(&self, rows: &[usize]) -> Result<FeatureRows> {
+        if let Some(bad) = rows.iter().find(|&&i| i >= self.rows()) {
+            return Err(Error::shape("rows to select", format!("below {}", self.rows()), bad));
+        }
+        Ok(FeatureRows(match self {
+            Features::Dense(x) => Held::Dense {
+                values: rows
+                    .iter()
+                    .flat_map(|&i| (0..x.columns()).map(move |j| x.get(i, j)))
+                    .collect(),
+                rows: rows.len(),
+                columns: x.columns(),
+            },
+            Features::Sparse(x) => Held::Sparse(SparseMatrix::of_rows(*x, rows)),
+        }))
+    }
+
     /// Number of different rows among those of positive weight, or `enough` if there are more.
     pub(crate) fn distinct_rows(&self, weights: Option<&[f64]>, enough: usize) -> usize {
         let by_row = match self {
@@ -291,6 +318,28 @@ impl<'a> Features<'a> {
                 .flat_map(|j| x.column(j).map(move |(i, v)| (i, j, v)))
                 .filter(|(_, _, v)| !v.is_finite())
                 .min_by_key(|&(i, j, _)| (i, j)),
+        }
+    }
+}
+
+/// A copy of some rows of the inputs.
+#[derive(Debug, Clone)]
+pub struct FeatureRows(Held);
+
+#[derive(Debug, Clone)]
+enum Held {
+    Dense { values: Vec<f64>, rows: usize, columns: usize },
+    Sparse(SparseMatrix),
+}
+
+impl FeatureRows {
+    /// Borrows the copy.
+    pub fn view(&self) -> Features<'_> {
+        match &self.0 {
+            Held::Dense { values, rows, columns } => {
+                Features::Dense(DenseView::of_rows(values, *rows, *columns))
+            }
+            Held::Sparse(x) => Features::Sparse(x.view()),
         }
     }
 }

@@ -15,7 +15,7 @@ pub(crate) use sparse::SparseRows;
 
 pub use dataset::Dataset;
 pub use encoder::{Encoder, Missing};
-pub use features::{DenseView, Features, Float};
+pub use features::{DenseView, FeatureRows, Features, Float};
 pub use moments::{Moments, MomentsBuilder};
 pub use sparse::{SparseMatrix, SparseView};
 pub use table::{Column, Table};

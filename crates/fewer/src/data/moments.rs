@@ -221,7 +221,10 @@ impl Sums {
     }
 
     fn is_finite(&self) -> bool {
+        // Squares are on the diagonal of XᵀX until they are finished.
+        let gram = &self.gram;
         self.squares.iter().chain(&self.cross).all(|v| v.is_finite())
+            && (0..gram.columns()).all(|j| gram[(j, j)].is_finite())
             && self.target_square.is_finite()
     }
 }

@@ -121,6 +121,21 @@ impl SparseMatrix {
         Self { rows, columns, starts, indices, values }
     }
 
+    /// The given rows of x, in the given order.
+    pub(crate) fn of_rows(x: SparseView<'_>, rows: &[usize]) -> Self {
+        let by_row = SparseRows::new(x);
+        let mut columns: Vec<Vec<(usize, f64)>> = vec![Vec::new(); x.columns()];
+        for (new, &i) in rows.iter().enumerate() {
+            by_row.row(i).for_each(|(j, v)| columns[j].push((new, v)));
+        }
+        let mut starts = vec![0];
+        for column in &columns {
+            starts.push(starts[starts.len() - 1] + column.len());
+        }
+        let (indices, values) = columns.into_iter().flatten().unzip();
+        Self { rows: rows.len(), columns: x.columns(), starts, indices, values }
+    }
+
     /// Keeps the rows for which `keep` is true.
     pub fn select_rows(&self, keep: &[bool]) -> Self {
         let mut renumbered = Vec::with_capacity(keep.len());

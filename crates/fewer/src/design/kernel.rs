@@ -14,6 +14,9 @@ const DIRECT: usize = 6;
 pub(crate) trait RowWriter: Columns {
     /// Writes the given rows of the given columns, row after row.
     fn write(&self, rows: Range<usize>, columns: &[usize], out: &mut [f64]);
+
+    /// Writes what they are functions of: squared or absolute distances, or products.
+    fn write_distances(&self, rows: Range<usize>, columns: &[usize], out: &mut [f64]);
 }
 
 /// Kernel columns of dense rows, a tile at a time.
@@ -57,6 +60,23 @@ impl<'a> DenseKernel<'a> {
 
 impl RowWriter for DenseKernel<'_> {
     fn write(&self, rows: Range<usize>, columns: &[usize], out: &mut [f64]) {
+        self.write_with(rows, columns, out, |row| self.kernel.transform(row));
+    }
+
+    fn write_distances(&self, rows: Range<usize>, columns: &[usize], out: &mut [f64]) {
+        self.write_with(rows, columns, out, |_| {});
+    }
+}
+
+impl DenseKernel<'_> {
+    /// Writes the distances, and finishes each row while it is at hand.
+    fn write_with(
+        &self,
+        rows: Range<usize>,
+        columns: &[usize],
+        out: &mut [f64],
+        finish: impl Fn(&mut [f64]),
+    ) {
         let (kernel, m) = (self.kernel, columns.len());
         let d = kernel.input_units().0.len();
         if m == 0 {
@@ -75,7 +95,7 @@ impl RowWriter for DenseKernel<'_> {
                 for (j, centres) in by_feature.chunks_exact(m).enumerate() {
                     add_distances(inputs.get(i, j), centres, absolute, out);
                 }
-                kernel.transform(out);
+                finish(out);
             }
             return;
         }
@@ -94,7 +114,7 @@ impl RowWriter for DenseKernel<'_> {
             if stationary {
                 distances_from_products(dot(x, x), &squares, out);
             }
-            kernel.transform(out);
+            finish(out);
         }
     }
 }
@@ -165,6 +185,13 @@ impl Columns for SparseKernel<'_> {
     }
 
     fn fill(&self, rows: Range<usize>, columns: &[usize], tile: &mut Tile) {
+        self.fill_distances(rows, columns, tile);
+        self.kernel.transform(tile.values_mut());
+    }
+}
+
+impl SparseKernel<'_> {
+    fn fill_distances(&self, rows: Range<usize>, columns: &[usize], tile: &mut Tile) {
         let kernel = self.kernel;
         let (shift, scale) = kernel.input_units();
         let d = shift.len();
@@ -206,7 +233,6 @@ impl Columns for SparseKernel<'_> {
                 }
             }
         }
-        kernel.transform(tile.values_mut());
     }
 }
 
@@ -214,6 +240,12 @@ impl RowWriter for SparseKernel<'_> {
     fn write(&self, rows: Range<usize>, columns: &[usize], out: &mut [f64]) {
         let mut tile = Tile::default();
         self.fill(rows, columns, &mut tile);
+        out.copy_from_slice(tile.by_rows().values());
+    }
+
+    fn write_distances(&self, rows: Range<usize>, columns: &[usize], out: &mut [f64]) {
+        let mut tile = Tile::default();
+        self.fill_distances(rows, columns, &mut tile);
         out.copy_from_slice(tile.by_rows().values());
     }
 }

@@ -10,6 +10,7 @@ mod termination;
 pub(crate) use least_squares::{LeastSquares, RidgeOfHighestEvidence, Right, check_memory};
 pub(crate) use outcome::Outcome;
 
-pub use observer::{Interrupted, Observer, Progress, Silent};
+pub(crate) use observer::StopOnly;
+pub use observer::{Interrupted, Observer, Progress, SelectionProgress, Silent};
 pub use outcome::Step;
 pub use termination::Termination;

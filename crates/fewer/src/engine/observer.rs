@@ -17,6 +17,19 @@ pub struct Progress {
     pub residual: f64,
 }
 
+/// How far a search among settings, or a cross-validation, is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SelectionProgress {
+    /// Fits done.
+    pub done: usize,
+    /// Fits to do.
+    pub all: usize,
+    /// The best mean score so far, of settings that were tried in all folds.
+    pub best: Option<f64>,
+    /// Seconds to go, judged by the fits done.
+    pub seconds_left: Option<f64>,
+}
+
 /// Watches a fit. Engines never print; they call this.
 ///
 /// ```
@@ -33,9 +46,22 @@ pub trait Observer: Sync {
     /// Called after each iteration.
     fn progress(&self, _progress: Progress) {}
 
+    /// Called after each fit of a search or a cross-validation, one at a time; the fits
+    /// themselves report no progress.
+    fn selection(&self, _progress: SelectionProgress) {}
+
     /// Called many times in each iteration; an error ends the fit at once.
     fn check(&self) -> Result<(), Interrupted> {
         Ok(())
+    }
+}
+
+/// Lets an observer stop a fit that is one of many, and watch nothing else of it.
+pub(crate) struct StopOnly<'a>(pub &'a dyn Observer);
+
+impl Observer for StopOnly<'_> {
+    fn check(&self) -> Result<(), Interrupted> {
+        self.0.check()
     }
 }
 

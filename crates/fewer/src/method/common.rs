@@ -283,8 +283,7 @@ impl Common {
             }
             let fixed = basis.resolve(data)?;
             fixed.check_memory(data.rows(), self.memory_limit as usize)?;
-            let mut columns =
-                fixed.columns(*data.features(), self.memory_limit as usize, observer)?;
+            let mut columns = fixed.training_columns(data, self.memory_limit as usize, observer)?;
             if self.fit_intercept == Intercept::Penalised {
                 columns = Box::new(WithOnes(columns));
             }
@@ -498,6 +497,8 @@ impl Common {
                 objective: objective(total(&|o| o.outcome.objective)),
                 certificate,
                 lam: fitted.lam,
+                log_evidence: None,
+                selection: None,
                 rows: shared.rows,
                 dropped: shared.dropped.clone(),
                 notes: fitted.notes,

@@ -15,12 +15,15 @@ pub use lasso::Lasso;
 pub use probit_classifier::ProbitClassifier;
 pub use settings::{Intercept, PriorKind, Variant};
 pub use sparse_regressor::SparseRegressor;
+pub(crate) use training::on_threads;
 
 use crate::basis::UserFunction;
 use crate::data::Dataset;
 use crate::engine::Observer;
 use crate::error::{Error, Result};
 use crate::model::Model;
+use crate::select::Search;
+use serde_json::{Map, Value};
 
 /// What a method predicts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +54,8 @@ pub const METHODS: &[MethodInfo] = &[
 
 /// Fits a method chosen by name, with settings as a JSON object: what front ends call.
 ///
+/// Words such as `"lam": "cv"` choose settings first: see [`select`](crate::select).
+///
 /// ```
 /// use fewer::data::{Dataset, DenseView};
 /// use fewer::engine::Silent;
@@ -62,6 +67,53 @@ pub const METHODS: &[MethodInfo] = &[
 /// # Ok::<(), fewer::Error>(())
 /// ```
 pub fn fit(
+    method: &str,
+    settings: &str,
+    functions: Option<UserFunction>,
+    data: &Dataset<'_>,
+    observer: &dyn Observer,
+) -> Result<Model> {
+    let search = Search::new(method, settings)?.functions(functions.clone());
+    if search.is_empty() {
+        return fit_once(method, &search.method_settings(), functions, data, observer);
+    }
+    search.fit(data, observer)
+}
+
+/// Fits a method for each λ, given from large to small: what a search does in each fold.
+pub fn fit_path(
+    method: &str,
+    settings: &str,
+    functions: Option<UserFunction>,
+    data: &Dataset<'_>,
+    lams: &[f64],
+    observer: &dyn Observer,
+) -> Result<Vec<Model>> {
+    if has_warm_path(method) {
+        return Lasso::from_json(settings)?.with_functions(functions).path_observed(
+            data,
+            Some(lams),
+            observer,
+        );
+    }
+    let mut settings: Map<String, Value> = serde_json::from_str(settings).map_err(|e| {
+        Error::setting("settings", settings, format!("a JSON object is expected ({e})"))
+    })?;
+    let one = |&lam: &f64| {
+        settings.insert("lam".into(), lam.into());
+        let settings = Value::Object(settings.clone()).to_string();
+        fit_once(method, &settings, functions.clone(), data, observer)
+    };
+    lams.iter().map(one).collect()
+}
+
+/// Whether fits for many λ start from one another.
+pub(crate) fn has_warm_path(method: &str) -> bool {
+    matches!(method, "Lasso" | "lasso")
+}
+
+/// Fits a method whose settings are all given.
+pub(crate) fn fit_once(
     method: &str,
     settings: &str,
     functions: Option<UserFunction>,

@@ -1,6 +1,7 @@
 //! How a fit went and ended.
 
 use crate::engine::{Step, Termination};
+use crate::select::Selection;
 use serde::{Deserialize, Serialize};
 
 /// What a certificate measures.
@@ -50,6 +51,12 @@ pub struct Report {
     /// λ in force, where the prior has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lam: Option<f64>,
+    /// Log evidence, where the method computes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_evidence: Option<f64>,
+    /// How settings were chosen, where they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selection: Option<Selection>,
     /// Rows it was fitted on.
     pub rows: usize,
     /// Columns that took no part.

@@ -410,7 +410,7 @@ impl<'a> Coordinate<'a> {
     fn look(&mut self, columns: &[usize], threshold: impl Fn(usize) -> f64) -> Result<()> {
         self.observer.check()?;
         let margin = 1.0 - 1e-9;
-        let stale: Vec<usize> = columns
+        let mut stale: Vec<usize> = columns
             .iter()
             .copied()
             .filter(|&j| {
@@ -419,6 +419,8 @@ impl<'a> Coordinate<'a> {
                 distance > 0.0 && self.gradient[j].abs() + change >= margin * threshold(j)
             })
             .collect();
+        // Columns of a design are asked for in their own order.
+        stale.sort_unstable();
         let residual = self.likelihood.residual().column(0);
         let pulls = self.design.apply_transpose(&stale, residual);
         for (&j, g) in stale.iter().zip(pulls) {
