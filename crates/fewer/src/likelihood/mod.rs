@@ -1,10 +1,12 @@
 //! How targets scatter about the model: values, gradients and bounds.
 
 mod gaussian;
+mod multinomial;
 mod probit;
 mod squared_error;
 
 pub(crate) use gaussian::{Gaussian, Noise};
+pub(crate) use multinomial::Multinomial;
 pub(crate) use probit::Probit;
 pub(crate) use squared_error::SquaredError;
 

@@ -1,5 +1,6 @@
 //! What the methods by expectation-maximisation share: settings, priors and starts.
 
+use super::classes::ClassWeight;
 use super::common::{Common, Fitted, Output, Shared, Wanted};
 use super::settings::{
     PriorKind, Variant, check_lam, check_number, merge_settings, parse_settings,
@@ -42,24 +43,6 @@ pub(crate) struct Route {
     pub least_squares_start: bool,
     pub rows: bool,
     pub em_only: bool,
-}
-
-/// Weights of classes, on top of the rows' own.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(untagged, expecting = "\"balanced\" or a list of numbers is expected")]
-pub enum ClassWeight {
-    /// `"balanced"`: n / (classes · rows of the class).
-    Rule(BalancedRule),
-    /// A weight for each class, in the order of the sorted classes.
-    Given(Vec<f64>),
-}
-
-/// The one rule there is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum BalancedRule {
-    /// Every class weighs the same.
-    Balanced,
 }
 
 /// Where EM begins.

@@ -448,7 +448,7 @@ impl<'s> Solver<'s> {
             design,
             Box::new(SquaredError::new(self.target, design.weights())),
             &shared.squares,
-            &shared.cross,
+            Some(&shared.cross),
             usable,
             self.lasso.0.common.memory_limit as usize,
             shared.observer,

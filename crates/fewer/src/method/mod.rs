@@ -1,19 +1,23 @@
 //! The methods of the papers: each a small file that names a likelihood, a prior, a basis and an
 //! engine.
 
+mod classes;
 mod common;
 mod em;
 mod lasso;
+mod penalised;
 mod probit_classifier;
 mod settings;
+mod smlr;
 mod sparse_regressor;
 mod training;
 
+pub use classes::{BalancedRule, ClassWeight};
 pub use common::BasisKind;
-pub use em::{BalancedRule, ClassWeight};
 pub use lasso::Lasso;
 pub use probit_classifier::ProbitClassifier;
 pub use settings::{Intercept, PriorKind, Variant};
+pub use smlr::SMLR;
 pub use sparse_regressor::SparseRegressor;
 pub(crate) use training::on_threads;
 
@@ -49,6 +53,7 @@ pub struct MethodInfo {
 pub const METHODS: &[MethodInfo] = &[
     MethodInfo { name: "SparseRegressor", short: "sparse", task: Task::Regression },
     MethodInfo { name: "Lasso", short: "lasso", task: Task::Regression },
+    MethodInfo { name: "SMLR", short: "smlr", task: Task::Classification },
     MethodInfo { name: "ProbitClassifier", short: "probit", task: Task::Classification },
 ];
 
@@ -89,12 +94,22 @@ pub fn fit_path(
     lams: &[f64],
     observer: &dyn Observer,
 ) -> Result<Vec<Model>> {
-    if has_warm_path(method) {
-        return Lasso::from_json(settings)?.with_functions(functions).path_observed(
-            data,
-            Some(lams),
-            observer,
-        );
+    match method {
+        "Lasso" | "lasso" => {
+            return Lasso::from_json(settings)?.with_functions(functions).path_observed(
+                data,
+                Some(lams),
+                observer,
+            );
+        }
+        "SMLR" | "smlr" => {
+            return SMLR::from_json(settings)?.with_functions(functions).path_observed(
+                data,
+                Some(lams),
+                observer,
+            );
+        }
+        _ => {}
     }
     let mut settings: Map<String, Value> = serde_json::from_str(settings).map_err(|e| {
         Error::setting("settings", settings, format!("a JSON object is expected ({e})"))
@@ -109,7 +124,7 @@ pub fn fit_path(
 
 /// Whether fits for many λ start from one another.
 pub(crate) fn has_warm_path(method: &str) -> bool {
-    matches!(method, "Lasso" | "lasso")
+    matches!(method, "Lasso" | "lasso" | "SMLR" | "smlr")
 }
 
 /// Fits a method whose settings are all given.
@@ -129,6 +144,9 @@ pub(crate) fn fit_once(
             .fit_observed(data, observer),
         "Lasso" | "lasso" => {
             Lasso::from_json(settings)?.with_functions(functions).fit_observed(data, observer)
+        }
+        "SMLR" | "smlr" => {
+            SMLR::from_json(settings)?.with_functions(functions).fit_observed(data, observer)
         }
         _ => {
             let known: Vec<&str> = METHODS.iter().map(|m| m.short).collect();

@@ -1,7 +1,8 @@
 //! Sparse probit classification by expectation-maximisation (Figueiredo & Jain 2001).
 
+use super::classes::{ClassWeight, check_classes, row_weights};
 use super::common::{BasisKind, Output, Shared};
-use super::em::{BalancedRule, ClassWeight, Em, Start, em_builder, empty_outcome};
+use super::em::{Em, Start, em_builder, empty_outcome};
 use super::settings::{Intercept, PriorKind, Variant};
 use crate::basis::{BlockFunction, Gamma, KernelFunction, Landmarks, UserFunction};
 use crate::data::{Dataset, Label, Target};
@@ -80,7 +81,7 @@ impl ProbitClassifier {
             });
         };
         check_classes(classes, codes, data.weights())?;
-        let weights = self.row_weights(classes, codes, data.weights())?;
+        let weights = row_weights(self.0.class_weight.as_ref(), classes, codes, data.weights())?;
         let weights = weights.as_deref().or(data.weights());
         let zeros = vec![0.0; codes.len()];
         self.0.with_rows(data, &zeros, weights, observer, |shared| {
@@ -123,42 +124,6 @@ impl ProbitClassifier {
                 ..model
             })
         })
-    }
-
-    fn row_weights(
-        &self,
-        classes: &[Label],
-        codes: &[usize],
-        weights: Option<&[f64]>,
-    ) -> Result<Option<Vec<f64>>> {
-        let Some(class_weight) = &self.0.class_weight else { return Ok(None) };
-        let own = |i: usize| weights.map_or(1.0, |w| w[i]);
-        let factors = match class_weight {
-            ClassWeight::Given(given) => {
-                if given.len() != classes.len() {
-                    return Err(Error::setting(
-                        "class_weight",
-                        format!("{given:?}"),
-                        format!("a number for each of the {} classes is expected", classes.len()),
-                    ));
-                }
-                if let Some(bad) = given.iter().find(|w| !(w.is_finite() && **w > 0.0)) {
-                    return Err(Error::setting(
-                        "class_weight",
-                        bad,
-                        "numbers above 0 are expected",
-                    ));
-                }
-                given.clone()
-            }
-            ClassWeight::Rule(BalancedRule::Balanced) => {
-                let mut totals = vec![0.0; classes.len()];
-                codes.iter().enumerate().for_each(|(i, &c)| totals[c] += own(i));
-                let all: f64 = totals.iter().sum();
-                totals.iter().map(|t| all / (classes.len() as f64 * t)).collect()
-            }
-        };
-        Ok(Some(codes.iter().enumerate().map(|(i, &c)| own(i) * factors[c]).collect()))
     }
 
     /// The data's pull on every weight where all are zero.
@@ -238,27 +203,4 @@ impl ProbitClassifier {
         }
         Ok((Output { outcome, intercept: likelihood.intercept() }, notes))
     }
-}
-
-fn check_classes(classes: &[Label], codes: &[usize], weights: Option<&[f64]>) -> Result<()> {
-    let mut counts = vec![0.0; classes.len()];
-    codes.iter().enumerate().for_each(|(i, &c)| counts[c] += weights.map_or(1.0, |w| w[i]));
-    let present = counts.iter().filter(|c| **c > 0.0).count();
-    if present < 2 {
-        let only = counts.iter().position(|c| *c > 0.0).unwrap_or(0);
-        return Err(Error::Empty {
-            what: "the set of other classes".into(),
-            expected: format!(
-                "every row of positive weight has the class '{}'; at least 2 classes are needed",
-                classes[only]
-            ),
-        });
-    }
-    if let Some(missing) = counts.iter().position(|c| *c == 0.0) {
-        return Err(Error::Empty {
-            what: format!("class '{}'", classes[missing]),
-            expected: "all its rows have weight 0; leave them out".into(),
-        });
-    }
-    Ok(())
 }

@@ -102,7 +102,11 @@ impl Model {
             };
             out.push_str(&format!("{separator}{} {name}", number(weight.abs())));
         }
-        if self.link == Link::Probit { format!("Φ({out})") } else { out }
+        match self.link {
+            Link::Identity => out,
+            Link::Probit => format!("Φ({out})"),
+            Link::Logit => format!("logistic({out})"),
+        }
     }
 }
 

@@ -54,6 +54,9 @@ pub enum Link {
     Identity,
     /// Φ of it is the probability of a class.
     Probit,
+    /// The logistic function of it is the probability of the second of two classes; of more, the
+    /// softmax of all is that of each.
+    Logit,
 }
 
 /// A fitted model.
@@ -270,12 +273,14 @@ impl Model {
         let mut out = Matrix::zeros(eta.rows(), classes.len());
         for i in 0..eta.rows() {
             if eta.columns() == 1 {
-                out[(i, 0)] = normal_cdf(-eta[(i, 0)]);
-                out[(i, 1)] = normal_cdf(eta[(i, 0)]);
+                let cdf = if self.link == Link::Logit { logistic } else { normal_cdf };
+                out[(i, 0)] = cdf(-eta[(i, 0)]);
+                out[(i, 1)] = cdf(eta[(i, 0)]);
                 continue;
             }
             // Relative to the largest, so that rows far from every class still sum to 1.
-            let logs: Vec<f64> = (0..eta.columns()).map(|k| log_normal_cdf(eta[(i, k)])).collect();
+            let log = |eta: f64| if self.link == Link::Logit { eta } else { log_normal_cdf(eta) };
+            let logs: Vec<f64> = (0..eta.columns()).map(|k| log(eta[(i, k)])).collect();
             let largest = logs.iter().fold(f64::NEG_INFINITY, |a, &l| a.max(l));
             let total: f64 = logs.iter().map(|l| (l - largest).exp()).sum();
             logs.iter().enumerate().for_each(|(k, l)| out[(i, k)] = (l - largest).exp() / total);
@@ -329,4 +334,8 @@ impl Model {
         let x = self.encode(table)?;
         self.predict(DenseView::by_columns(x.as_slice(), x.rows(), x.columns())?)
     }
+}
+
+fn logistic(eta: f64) -> f64 {
+    if eta >= 0.0 { 1.0 / (1.0 + (-eta).exp()) } else { eta.exp() / (1.0 + eta.exp()) }
 }

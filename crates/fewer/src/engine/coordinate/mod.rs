@@ -7,6 +7,7 @@
 
 mod columns;
 mod gram;
+mod newton;
 mod penalty;
 mod quadratic;
 mod working_set;
@@ -52,16 +53,18 @@ pub(crate) struct Coordinate<'a> {
     likelihood: Box<dyn Smooth + 'a>,
     /// (p,) Σ w x².
     squares: &'a [f64],
-    usable: &'a [usize],
+    /// Coefficients that take part, rising: that of column j in output c is c·p + j.
+    usable: Vec<usize>,
     memory_limit: usize,
     observer: &'a dyn Observer,
-    /// (p,) The coefficients.
     beta: Vec<f64>,
+    /// The intercept of each output, where they are not dealt with by centring.
+    intercepts: Option<Vec<f64>>,
     eta: Matrix,
-    /// (p,) Σ w x·residual, each at the residual it was last looked at.
+    /// Σ w x·residual for each coefficient, at the residual where it was last looked at.
     gradient: Vec<f64>,
-    /// How far the residual has gone, and (p,) how far it had when a column was last looked at:
-    /// a pull changes by at most the column's norm times the difference.
+    /// How far the residual has gone, and how far it had when a pull was last looked at: a pull
+    /// changes by at most the column's norm times the difference.
     travelled: f64,
     seen_at: Vec<f64>,
     working: WorkingSet,
@@ -79,24 +82,29 @@ impl<'a> Coordinate<'a> {
         design: &'a Design<'a>,
         likelihood: Box<dyn Smooth + 'a>,
         squares: &'a [f64],
-        cross: &[f64],
-        usable: &'a [usize],
+        cross: Option<&[f64]>,
+        usable: &[usize],
         memory_limit: usize,
         observer: &'a dyn Observer,
     ) -> Self {
         let null = likelihood.value();
+        let (columns, outputs) = (squares.len(), likelihood.outputs());
+        // Newton's steps are taken on packed columns.
+        let pack = !likelihood.is_quadratic() || design.raw().as_sparse().is_none();
+        let all = (0..outputs).flat_map(|c| usable.iter().map(move |j| c * columns + j));
         Self {
-            eta: Matrix::zeros(design.rows(), likelihood.outputs()),
+            eta: Matrix::zeros(design.rows(), outputs),
             likelihood,
             squares,
-            usable,
+            usable: all.collect(),
             memory_limit,
             observer,
-            beta: vec![0.0; squares.len()],
-            gradient: cross.to_vec(),
+            beta: vec![0.0; outputs * columns],
+            intercepts: None,
+            gradient: cross.map_or(vec![0.0; outputs * columns], <[f64]>::to_vec),
             travelled: 0.0,
-            seen_at: vec![0.0; squares.len()],
-            working: WorkingSet::new(squares.len(), design),
+            seen_at: vec![if cross.is_some() { 0.0 } else { f64::NEG_INFINITY }; outputs * columns],
+            working: WorkingSet::new(outputs * columns, pack, design),
             null,
             spent: 0.0,
             solved: None,
@@ -104,10 +112,33 @@ impl<'a> Coordinate<'a> {
         }
     }
 
+    /// Begins with a free intercept for each output, the best for the empty model.
+    pub fn with_intercepts(mut self) -> Result<Self> {
+        self.intercepts = Some(vec![0.0; self.likelihood.outputs()]);
+        self.move_to_beta()?;
+        self.null = self.likelihood.value();
+        self.pulls()?;
+        Ok(self)
+    }
+
+    pub fn intercepts(&self) -> Option<&[f64]> {
+        self.intercepts.as_deref()
+    }
+
+    /// Σ w x² of the column of a coefficient.
+    fn square(&self, v: usize) -> f64 {
+        self.squares[v % self.squares.len()]
+    }
+
     /// The pulls on all usable columns, in the order of all columns.
     pub fn pulls(&mut self) -> Result<&[f64]> {
-        self.look(self.usable, |_| 0.0)?;
+        self.look(&self.usable.clone(), |_| 0.0)?;
         Ok(&self.gradient)
+    }
+
+    /// −log p at the present coefficients.
+    pub fn value(&self) -> f64 {
+        self.likelihood.value()
     }
 
     /// Σ w (y − η)², for a quadratic likelihood.
@@ -118,7 +149,7 @@ impl<'a> Coordinate<'a> {
     /// Solves the problem with a penalty.
     pub fn run(&mut self, penalty: &Penalty, options: &Options) -> Result<Outcome> {
         let target = options.tol.max(SMALLEST_GAP) * self.null;
-        let mut alive: Vec<usize> = self.usable.to_vec();
+        let mut alive: Vec<usize> = self.usable.clone();
         let strong = self.solved.take();
         let reach = self.reach(penalty)?;
         // Tibshirani et al. 2012: pulls change no faster than λ does, mostly.
@@ -206,7 +237,7 @@ impl<'a> Coordinate<'a> {
 
     fn dual_point(&self, penalty: &Penalty, alive: &[usize]) -> DualPoint {
         let pulls = alive.iter().map(|&j| (j, self.gradient[j]));
-        let rounding = |j: usize| FREE_PULL * (self.squares[j] * 2.0 * self.null).sqrt();
+        let rounding = |j: usize| FREE_PULL * (self.square(j) * 2.0 * self.null).sqrt();
         let likelihood = |kappa: f64| self.likelihood.dual(kappa);
         best_dual_point(pulls, penalty, &rounding, &likelihood, self.likelihood.best_kappa())
     }
@@ -227,7 +258,7 @@ impl<'a> Coordinate<'a> {
             let distance = radius + dual.kappa * (self.travelled - self.seen_at[j]);
             self.beta[j] != 0.0
                 || self.working.contains(j)
-                || pull + self.squares[j].sqrt() * distance >= safety * penalty.l1[j]
+                || pull + self.square(j).sqrt() * distance >= safety * penalty.l1[j]
         });
     }
 
@@ -268,6 +299,9 @@ impl<'a> Coordinate<'a> {
 
     /// Solves the problem on the working set; whether anything moved.
     fn descend(&mut self, penalty: &Penalty, tolerance: f64, gap: f64) -> Result<bool> {
+        if !self.likelihood.is_quadratic() {
+            return self.descend_by_newton(penalty, tolerance.max(1e-2 * gap));
+        }
         let columns = self.working.columns().to_vec();
         let own = penalty.of(&columns);
         self.look(&columns, |_| 0.0)?;
@@ -362,33 +396,36 @@ impl<'a> Coordinate<'a> {
 
     /// Brings η and the likelihood to the present coefficients.
     fn move_to_beta(&mut self) -> Result<()> {
-        let used: Vec<(usize, usize)> = self
-            .working
-            .columns()
-            .iter()
-            .copied()
-            .enumerate()
-            .filter(|&(_, j)| self.beta[j] != 0.0)
-            .collect();
-        if self.working.is_packed() {
-            let rows = self.design.rows();
-            let eta = self.eta.column_mut(0);
-            eta.fill(0.0);
-            for (k, j) in used {
-                axpy(self.beta[j], &self.working.packed()[k * rows..][..rows], eta);
+        let (rows, columns) = (self.design.rows(), self.squares.len());
+        let before = self.likelihood.residual().clone();
+        for output in 0..self.eta.columns() {
+            let used: Vec<(usize, usize)> = self
+                .working
+                .columns()
+                .iter()
+                .copied()
+                .enumerate()
+                .filter(|&(_, v)| v / columns == output && self.beta[v] != 0.0)
+                .collect();
+            let eta = self.eta.column_mut(output);
+            if self.working.is_packed() {
+                eta.fill(self.intercepts.as_ref().map_or(0.0, |b| b[output]));
+                for (k, v) in used {
+                    axpy(self.beta[v], &self.working.packed()[k * rows..][..rows], eta);
+                }
+            } else {
+                let mut chosen: Vec<usize> = used.iter().map(|u| u.1 % columns).collect();
+                chosen.sort_unstable();
+                let beta: Vec<f64> =
+                    chosen.iter().map(|&j| self.beta[output * columns + j]).collect();
+                eta.copy_from_slice(&self.design.apply(&chosen, &beta));
             }
-        } else {
-            let mut columns: Vec<usize> = used.iter().map(|u| u.1).collect();
-            columns.sort_unstable();
-            let beta: Vec<f64> = columns.iter().map(|&j| self.beta[j]).collect();
-            self.eta =
-                Matrix::from_columns(self.design.rows(), 1, self.design.apply(&columns, &beta));
         }
-        let before = self.likelihood.residual().column(0).to_vec();
         self.likelihood.update(&self.eta);
-        let now = self.likelihood.residual().column(0);
-        let weight = |i: usize| self.design.weights().map_or(1.0, |w| w[i]);
-        let moved = before.iter().zip(now).enumerate();
+        self.settle_intercepts()?;
+        let now = self.likelihood.residual();
+        let weight = |i: usize| self.design.weights().map_or(1.0, |w| w[i % rows]);
+        let moved = before.as_slice().iter().zip(now.as_slice()).enumerate();
         let square: f64 = moved.map(|(i, (a, b))| weight(i) * (a - b) * (a - b)).sum();
         self.travelled += square.sqrt();
         Ok(())
@@ -415,16 +452,21 @@ impl<'a> Coordinate<'a> {
             .copied()
             .filter(|&j| {
                 let distance = self.travelled - self.seen_at[j];
-                let change = self.squares[j].sqrt() * distance;
+                let change = self.square(j).sqrt() * distance;
                 distance > 0.0 && self.gradient[j].abs() + change >= margin * threshold(j)
             })
             .collect();
         // Columns of a design are asked for in their own order.
         stale.sort_unstable();
-        let residual = self.likelihood.residual().column(0);
-        let pulls = self.design.apply_transpose(&stale, residual);
-        for (&j, g) in stale.iter().zip(pulls) {
-            (self.gradient[j], self.seen_at[j]) = (g, self.travelled);
+        let columns = self.squares.len();
+        for of_output in stale.chunk_by(|a, b| a / columns == b / columns) {
+            let output = of_output[0] / columns;
+            let chosen: Vec<usize> = of_output.iter().map(|v| v % columns).collect();
+            let residual = self.likelihood.residual().column(output);
+            let pulls = self.design.apply_transpose(&chosen, residual);
+            for (&v, g) in of_output.iter().zip(pulls) {
+                (self.gradient[v], self.seen_at[v]) = (g, self.travelled);
+            }
         }
         Ok(())
     }

@@ -4,9 +4,9 @@ use super::gram::Gram;
 use crate::design::Design;
 use crate::engine::{Interrupted, Observer};
 
-/// Working columns: packed one after the other, unless they are sparse.
+/// Working coefficients, and their columns, packed one after the other unless they are sparse.
 pub(super) struct WorkingSet {
-    /// Columns of the design, in the order they came.
+    /// Coefficients, in the order they came; with one output they are columns of the design.
     columns: Vec<usize>,
     inside: Vec<bool>,
     rows: usize,
@@ -16,12 +16,12 @@ pub(super) struct WorkingSet {
 }
 
 impl WorkingSet {
-    pub fn new(columns: usize, design: &Design<'_>) -> Self {
+    pub fn new(coefficients: usize, pack: bool, design: &Design<'_>) -> Self {
         Self {
             columns: Vec::new(),
-            inside: vec![false; columns],
+            inside: vec![false; coefficients],
             rows: design.rows(),
-            packed: design.raw().as_sparse().is_none().then(Vec::new),
+            packed: pack.then(Vec::new),
             gram: Gram::default(),
         }
     }
@@ -69,7 +69,11 @@ impl WorkingSet {
         chosen.iter().for_each(|&j| self.inside[j] = true);
         self.columns.extend_from_slice(chosen);
         if let Some(packed) = &mut self.packed {
-            packed.extend_from_slice(design.copy(chosen).as_slice());
+            let columns = design.raw().columns();
+            for of_output in chosen.chunk_by(|a, b| a / columns == b / columns) {
+                let of_output: Vec<usize> = of_output.iter().map(|v| v % columns).collect();
+                packed.extend_from_slice(design.copy(&of_output).as_slice());
+            }
         }
         Ok(())
     }

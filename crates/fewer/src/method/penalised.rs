@@ -1,0 +1,184 @@
+//! What the methods with an elastic-net penalty share: λ on the columns, λ_max, paths.
+
+use super::common::{Shared, Wanted};
+use super::settings::check_lam;
+use crate::engine::coordinate::Penalty;
+use crate::error::{Error, Result};
+
+/// No XᵀX of all columns, nothing about copies: descent takes them as they come.
+pub(crate) const WANTED: Wanted =
+    Wanted { equations: false, gram: false, without_copies: false, distinct: false };
+
+/// With less L1 than this the penalty is taken for a ridge, which no λ empties.
+const SMALLEST_L1_RATIO: f64 = 1e-3;
+/// Values of λ of a path, and how far down it goes with fewer rows than columns, or more.
+const PATH_LENGTH: usize = 100;
+const PATH_RATIOS: (f64, f64) = (1e-2, 1e-3);
+
+/// Checks the settings of the penalty.
+pub(crate) fn check_penalty(
+    lam: Option<f64>,
+    lam_ratio: Option<f64>,
+    l1_ratio: f64,
+    factors: Option<&[f64]>,
+) -> Result<()> {
+    check_lam(lam, lam_ratio)?;
+    if !(0.0..=1.0).contains(&l1_ratio) {
+        return Err(Error::setting("l1_ratio", l1_ratio, "a number in [0, 1] is expected"));
+    }
+    match factors.unwrap_or_default().iter().find(|f| !(f.is_finite() && **f >= 0.0)) {
+        Some(bad) => {
+            Err(Error::setting("penalty_factors", bad, "numbers of at least 0 are expected"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The factor on λ of every column.
+pub(crate) fn penalty_factors(given: Option<&[f64]>, shared: &Shared<'_>) -> Result<Vec<f64>> {
+    let columns = shared.scale.len();
+    match given {
+        None => Ok(vec![1.0; columns]),
+        Some(given) if given.len() == shared.fixed.len() => {
+            // The column of ones of a penalised intercept comes last.
+            let ones = columns - given.len();
+            Ok(given.iter().copied().chain(vec![1.0; ones]).collect())
+        }
+        Some(given) => Err(Error::setting(
+            "penalty_factors",
+            format!("{} numbers", given.len()),
+            format!(
+                "one for each of the {} functions of the basis is expected",
+                shared.fixed.len()
+            ),
+        )),
+    }
+}
+
+/// Which λ to fit.
+pub(crate) enum Lams {
+    Given(Vec<f64>),
+    Ratio(f64),
+    Path,
+}
+
+impl Lams {
+    /// One λ, as itself or as a part of λ_max.
+    pub fn one(lam: Option<f64>, ratio: f64) -> Self {
+        lam.map_or(Lams::Ratio(ratio), |lam| Lams::Given(vec![lam]))
+    }
+
+    pub fn check(&self) -> Result<()> {
+        if let Lams::Given(lams) = self
+            && let Some(bad) = lams.iter().find(|l| !(l.is_finite() && **l >= 0.0))
+        {
+            return Err(Error::setting("lams", bad, "numbers of at least 0 are expected"));
+        }
+        Ok(())
+    }
+
+    pub fn values(self, largest: f64, shared: &Shared<'_>) -> Vec<f64> {
+        match self {
+            Lams::Given(lams) => lams,
+            Lams::Ratio(ratio) => vec![ratio * largest],
+            Lams::Path => {
+                let wide = shared.weight < shared.usable.len() as f64;
+                let ratio: f64 = if wide { PATH_RATIOS.0 } else { PATH_RATIOS.1 };
+                let part = |k: usize| k as f64 / (PATH_LENGTH - 1) as f64;
+                (0..PATH_LENGTH).map(|k| largest * ratio.powf(part(k))).collect()
+            }
+        }
+    }
+}
+
+/// Something for each λ, made from the largest down so that each starts from the one before, and
+/// given in the order of the λ.
+pub(crate) fn for_each_lam<T>(
+    lams: &[f64],
+    mut make: impl FnMut(f64) -> Result<T>,
+) -> Result<Vec<T>> {
+    let mut order: Vec<usize> = (0..lams.len()).collect();
+    order.sort_by(|&a, &b| lams[b].total_cmp(&lams[a]));
+    let mut made: Vec<(usize, T)> = Vec::with_capacity(lams.len());
+    for k in order {
+        made.push((k, make(lams[k])?));
+    }
+    made.sort_by_key(|m| m.0);
+    Ok(made.into_iter().map(|m| m.1).collect())
+}
+
+/// λ laid on the columns: λ times these are their penalties.
+pub(crate) struct Laid {
+    l1: Vec<f64>,
+    l2: Vec<f64>,
+    /// L1 penalties of λ = 1 if all of λ were L1: what λ_max is measured by.
+    all_l1: Vec<f64>,
+    l1_ratio: f64,
+    positive: bool,
+}
+
+impl Laid {
+    pub fn new(factors: &[f64], l1_ratio: f64, positive: bool, shared: &Shared<'_>) -> Self {
+        // Inside, y is divided by its unit u and the prior is on scale·β: λ|s β| / u² is the L1
+        // penalty; the L2 penalty has λ/u for its strength, so that it does not depend on u.
+        let unit = shared.units.target_unit();
+        let each = || factors.iter().zip(shared.scale.iter().map(|s| s / unit));
+        Self {
+            l1: each().map(|(f, s)| l1_ratio * f * s / unit).collect(),
+            l2: each().map(|(f, s)| (1.0 - l1_ratio) * f * s * s / unit).collect(),
+            all_l1: each().map(|(f, s)| f * s / unit).collect(),
+            l1_ratio,
+            positive,
+        }
+    }
+
+    /// The penalty for a λ, the same in every output.
+    pub fn at(&self, lam: f64, outputs: usize) -> Penalty {
+        let times = |of: &[f64]| of.iter().map(|v| lam * v).collect::<Vec<f64>>().repeat(outputs);
+        Penalty { l1: times(&self.l1), l2: times(&self.l2), positive: self.positive }
+    }
+
+    /// The penalty under which only columns without one are kept.
+    pub fn wall(&self, outputs: usize) -> Penalty {
+        let wall = |f: &f64| if *f > 0.0 { f64::MAX } else { 0.0 };
+        let l1: Vec<f64> = self.all_l1.iter().map(wall).collect();
+        let l2 = vec![0.0; l1.len() * outputs];
+        Penalty { l1: l1.repeat(outputs), l2, positive: self.positive }
+    }
+
+    /// No penalty at all.
+    pub fn none(&self) -> Penalty {
+        let none = vec![0.0; self.l1.len()];
+        Penalty { l1: none.clone(), l2: none, positive: self.positive }
+    }
+
+    /// Whether some of the columns have no penalty.
+    pub fn has_free(&self, usable: &[usize]) -> bool {
+        usable.iter().any(|&j| self.all_l1[j] == 0.0)
+    }
+
+    /// The λ at which the L2 penalty halves the weight of a lone column, with Gaussian noise: what
+    /// stands for λ_max where there is no L1.
+    fn halving(&self, squares: &[f64], usable: &[usize]) -> f64 {
+        let penalised = usable.iter().filter(|&&j| self.l2[j] > 0.0);
+        penalised.map(|&j| squares[j] / self.l2[j]).fold(0.0, f64::max)
+    }
+
+    /// The smallest λ at which no penalised column is kept, given the pulls where none is; those
+    /// of several outputs follow each other. `squares` are Σ w x².
+    pub fn lam_max(&self, pulls: &[f64], squares: &[f64], usable: &[usize]) -> f64 {
+        let ratio = self.l1_ratio;
+        if ratio < SMALLEST_L1_RATIO {
+            return self.halving(squares, usable);
+        }
+        let of_output = |pulls: &[f64]| {
+            let penalised = usable.iter().filter(|&&j| self.all_l1[j] > 0.0);
+            let strength = |&j: &usize| {
+                let pull = if self.positive { pulls[j].max(0.0) } else { pulls[j].abs() };
+                pull / (ratio * self.all_l1[j])
+            };
+            penalised.map(strength).fold(0.0, f64::max)
+        };
+        pulls.chunks(self.l1.len().max(1)).map(of_output).fold(0.0, f64::max)
+    }
+}
