@@ -437,7 +437,7 @@ fn a_tiny_penalty_on_wide_data_follows_the_target() {
     let p = Problem::linear(3, 20, 60, 4, 0.5);
     for (lam, left) in [(1e-7, 1e-4), (0.0, 1e-4)] {
         let method = if lam > 0.0 { Lasso::new().lam_ratio(lam) } else { Lasso::new().lam(lam) };
-        let model = method.fit(&p.data()).unwrap();
+        let model = method.tol(1e-12).fit(&p.data()).unwrap();
         assert!(model.report().termination.is_converged(), "{lam}: {:?}", model.report());
         let fitted = model.predict(p.view()).unwrap();
         assert!(distance(&fitted, &p.y) < left, "{lam}: {:e}", distance(&fitted, &p.y));

@@ -92,6 +92,8 @@ impl Default for Settings {
 const LAM_RATIO: f64 = 0.1;
 /// λ_max is infinite for ridge regression; this much L1 is then taken for it, as glmnet does.
 const SMALLEST_L1_RATIO: f64 = 1e-3;
+/// How far down λ goes at once.
+const STEP: f64 = 0.1;
 /// Values of λ of a path, and how far down it goes with fewer rows than columns, or more.
 const PATH_LENGTH: usize = 100;
 const PATH_RATIOS: (f64, f64) = (1e-2, 1e-3);
@@ -330,8 +332,13 @@ impl Lasso {
         let mut order: Vec<usize> = (0..lams.len()).collect();
         order.sort_by(|&a, &b| lams[b].total_cmp(&lams[a]));
         let mut models: Vec<Option<Model>> = vec![None; lams.len()];
+        let mut before = largest;
         for k in order {
             let lam = lams[k];
+            if lam > 0.0 {
+                solver.approach(lam, before)?;
+            }
+            before = lam;
             let (outcome, square) = solver.fit(lam)?;
             let mut notes = Vec::new();
             self.0.common.note_limits(&outcome, &mut notes);
@@ -509,6 +516,25 @@ impl<'s> Solver<'s> {
             |j: usize| if self.lasso.0.positive { pulls[j].max(0.0) } else { pulls[j].abs() };
         let penalised = self.shared.usable.iter().filter(|&&j| l1(j) > 0.0);
         Ok(penalised.map(|&j| pull(j) / l1(j)).fold(0.0, f64::max))
+    }
+
+    /// Goes most of the way to a λ far below the last one in steps: descent that begins with too
+    /// many columns is slow to be rid of them.
+    fn approach(&mut self, lam: f64, before: f64) -> Result<()> {
+        let mut next = STEP * before;
+        // Below this part of it λ is as good as none.
+        let last = lam.max(1e-9 * before);
+        while last < STEP * next {
+            let penalty = self.penalty(next);
+            // Nearer as less is left of the target.
+            let tol = self.options().tol.max(1e-4 * next / before);
+            let options = Options { tol, ..self.options() };
+            if let Some(engine) = &mut self.engine {
+                engine.run(&penalty, &options)?;
+            }
+            next *= STEP;
+        }
+        Ok(())
     }
 
     /// Weights, and the sum of squared residuals.
