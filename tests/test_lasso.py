@@ -206,7 +206,7 @@ def test_a_fit_that_did_not_converge_warns():
     X = np.random.default_rng(0).normal(size=(50, 1000))
     y = X[:, :10].sum(axis=1)
     with pytest.warns(ConvergenceWarning, match="max_iter = 1 was reached"):
-        model = Lasso(lam_ratio=0.001, max_iter=1).fit(X, y)
+        model = Lasso(lam_ratio=0.02, max_iter=1).fit(X, y)
     assert model.termination_ == "iteration_limit"
 
 
