@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from fewer import EmptyModelWarning, ProbitClassifier, SparseRegressor
+from fewer import EmptyModelWarning, Lasso, ProbitClassifier, SparseRegressor
 
 PAPER = SparseRegressor(fit_intercept="penalised", variant="paper")
 PRECOMPUTED = ProbitClassifier(basis="precomputed")
@@ -30,6 +30,11 @@ ESTIMATORS = [
     PAPER,
     SparseRegressor(basis="rbf"),
     SparseRegressor(basis="precomputed"),
+    Lasso(),
+    Lasso(lam=0.5, standardize=False, positive=True),
+    Lasso(l1_ratio=0.5, fit_intercept=False),
+    Lasso(adaptive=1.0, relaxed=True, max_terms=5),
+    Lasso(basis="rbf", fit_intercept="penalised"),
     ProbitClassifier(),
     ProbitClassifier(prior="laplace", class_weight="balanced"),
     ProbitClassifier(prior="gaussian", standardize=False),

@@ -51,12 +51,27 @@ pub struct Settings {
     /// The prior on the weights [default: jeffreys, which has nothing to tune]
     #[arg(long, value_parser = ["jeffreys", "laplace", "gaussian"])]
     prior: Option<String>,
-    /// Strength of the laplace or gaussian prior
+    /// Strength of the laplace or gaussian prior, or of the lasso's penalty
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     lam: Option<f64>,
     /// The same as a part of the strength that leaves no term
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     lam_ratio: Option<f64>,
+    /// Part of the L1 penalty of the lasso; the rest is L2 [default: 1]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    l1_ratio: Option<f64>,
+    /// A factor on the penalty of each function of the basis, such as 1,0.5,0; 0 for none
+    #[arg(long, value_name = "NUMBERS", value_parser = numbers, allow_hyphen_values = true)]
+    penalty_factors: Option<Value>,
+    /// Whether the lasso's weights must be at least 0 [default: false]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
+    positive: Option<bool>,
+    /// Exponent of the adaptive lasso, which penalises strong columns less
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    adaptive: Option<f64>,
+    /// Whether the lasso fits the terms kept again by least squares [default: false]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
+    relaxed: Option<bool>,
     /// Standard deviation of the noise [default: estimated]
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     noise: Option<f64>,
@@ -164,6 +179,11 @@ impl Settings {
             ("prior", json!(self.prior)),
             ("lam", json!(self.lam)),
             ("lam_ratio", json!(self.lam_ratio)),
+            ("l1_ratio", json!(self.l1_ratio)),
+            ("penalty_factors", json!(self.penalty_factors)),
+            ("positive", json!(self.positive)),
+            ("adaptive", json!(self.adaptive)),
+            ("relaxed", json!(self.relaxed)),
             ("noise", json!(self.noise)),
             ("standardize", json!(self.standardize)),
             ("fit_intercept", json!(intercept)),
@@ -196,10 +216,15 @@ fn class_weight(text: &str) -> Result<Value, String> {
     if text == "balanced" {
         return Ok(json!(text));
     }
+    numbers(text).map_err(|_| "expected balanced, or numbers such as 1,2.5".into())
+}
+
+/// Numbers between commas.
+fn numbers(text: &str) -> Result<Value, String> {
     let numbers: Result<Vec<f64>, _> = text.split(',').map(|w| w.trim().parse()).collect();
     match numbers {
         Ok(numbers) if numbers.iter().all(|w| w.is_finite()) => Ok(json!(numbers)),
-        _ => Err("expected balanced, or numbers such as 1,2.5".into()),
+        _ => Err("expected numbers such as 1,2.5".into()),
     }
 }
 

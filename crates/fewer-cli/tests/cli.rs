@@ -112,6 +112,43 @@ fn with_model() -> Place {
 }
 
 #[test]
+fn the_lasso_and_its_settings() {
+    let place = with_houses();
+    let fit = |flags: &str| {
+        place.json(&format!(
+            "fit houses.csv --target price --out m.json --json --method lasso {flags}"
+        ))
+    };
+    let weights = |fitted: &Value| -> Vec<(String, f64)> {
+        let terms = fitted["coef"].as_array().unwrap().iter();
+        terms.map(|t| (t["term"].as_str().unwrap().into(), t["weight"].as_f64().unwrap())).collect()
+    };
+    let usual = weights(&fit(""));
+    assert_eq!((usual[0].0.as_str(), usual[1].0.as_str()), ("size", "age"));
+    assert_eq!(usual, weights(&fit("--lam-ratio 0.1 --l1-ratio 1 --positive false")));
+    assert!(weights(&fit("--lam 1e6")).is_empty());
+    let relaxed = weights(&fit("--relaxed"));
+    assert!(relaxed[0].1 > usual[0].1 && (relaxed[0].1 - 3.0).abs() < 0.2, "{relaxed:?}");
+    assert!(weights(&fit("--positive")).iter().all(|w| w.1 > 0.0));
+    assert!(weights(&fit("--lam-ratio 0.1 --l1-ratio 0.5"))[0].1 < usual[0].1);
+    assert!(weights(&fit("--adaptive 1"))[0].1 > usual[0].1);
+    let free = weights(&fit("--lam 1e6 --penalty-factors 1,0,1,1"));
+    assert_eq!(free.iter().map(|w| w.0.as_str()).collect::<Vec<_>>(), ["age"]);
+    let bad = |flags: &str, parts: &[&str]| {
+        place.refused(
+            &format!("fit houses.csv --target price --out m.json --method lasso {flags}"),
+            parts,
+        )
+    };
+    bad("--l1-ratio 2", &["--l1-ratio 2", "[0, 1]"]);
+    bad("--lam -1", &["--lam -1"]);
+    bad("--adaptive 0", &["--adaptive 0"]);
+    bad("--penalty-factors 1,2", &["--penalty-factors 2 numbers", "4"]);
+    bad("--penalty-factors -1,1,1,1", &["--penalty-factors -1"]);
+    bad("--prior laplace", &["--prior"]);
+}
+
+#[test]
 fn fit_predict_score_explain() {
     let place = with_houses();
     let text = place.good("fit houses.csv --target price --out model.json");

@@ -9,6 +9,7 @@ use crate::engine::coordinate::{Coordinate, Options, Penalty, from_products};
 use crate::engine::{LeastSquares, Observer, Outcome, Right, Silent};
 use crate::error::{Error, Result};
 use crate::likelihood::SquaredError;
+use crate::linalg::axpy;
 use crate::model::Model;
 use serde::{Deserialize, Serialize};
 
@@ -91,6 +92,8 @@ impl Default for Settings {
 const LAM_RATIO: f64 = 0.1;
 /// λ_max is infinite for ridge regression; this much L1 is then taken for it, as glmnet does.
 const SMALLEST_L1_RATIO: f64 = 1e-3;
+/// How far down λ goes at once.
+const STEP: f64 = 0.1;
 /// Values of λ of a path, and how far down it goes with fewer rows than columns, or more.
 const PATH_LENGTH: usize = 100;
 const PATH_RATIOS: (f64, f64) = (1e-2, 1e-3);
@@ -266,8 +269,9 @@ impl Lasso {
             let size = |j: usize| (weights[j] * shared.scale[j]).abs();
             let largest = shared.usable.iter().map(|&j| size(j)).fold(0.0, f64::max);
             for &j in &shared.usable {
-                // A weight far below the others gets a penalty that is as good as infinite.
-                factors[j] *= (size(j) / largest).max(1e-12).powf(-exponent);
+                // A weight far below the others gets a penalty that is as good as infinite, and is
+                // not, for 0·∞ is no penalty.
+                factors[j] *= (size(j) / largest).max(1e-12).powf(-exponent).min(1e100);
             }
         }
         Ok(factors)
@@ -328,15 +332,22 @@ impl Lasso {
         let mut order: Vec<usize> = (0..lams.len()).collect();
         order.sort_by(|&a, &b| lams[b].total_cmp(&lams[a]));
         let mut models: Vec<Option<Model>> = vec![None; lams.len()];
+        let mut before = largest;
         for k in order {
             let lam = lams[k];
+            if lam > 0.0 {
+                solver.approach(lam, before)?;
+            }
+            before = lam;
             let (outcome, square) = solver.fit(lam)?;
             let mut notes = Vec::new();
             self.0.common.note_limits(&outcome, &mut notes);
             if outcome.active.is_empty() && notes.is_empty() {
-                notes.push(format!(
-                    "no term is kept: λ = {lam:.4e} is not below λ_max = {largest:.4e}"
-                ));
+                notes.push(if lam < largest {
+                    "no term is kept: the empty model is within tol of the best".to_string()
+                } else {
+                    format!("no term is kept: λ = {lam:.4e} is not below λ_max = {largest:.4e}")
+                });
             }
             let (outcome, square) =
                 if self.0.relaxed { solver.refit(outcome, square)? } else { (outcome, square) };
@@ -472,16 +483,25 @@ impl<'s> Solver<'s> {
     fn lam_max(&mut self) -> Result<f64> {
         let options = self.options();
         let free = self.shared.usable.iter().any(|&j| self.l1[j] + self.l2[j] == 0.0);
+        let wall = |v: &f64| if *v > 0.0 { f64::MAX } else { 0.0 };
+        let l1 = self.l1.iter().zip(&self.l2).map(|(a, b)| wall(&(a + b))).collect();
+        let l2 = vec![0.0; self.l2.len()];
+        let walls = Penalty { l1, l2, positive: self.lasso.0.positive };
         let pulls = match &mut self.engine {
-            Some(engine) if free => {
-                let wall = |v: &f64| if *v > 0.0 { f64::MAX } else { 0.0 };
-                let l1 = self.l1.iter().zip(&self.l2).map(|(a, b)| wall(&(a + b))).collect();
-                let l2 = vec![0.0; self.l2.len()];
-                let penalty = Penalty { l1, l2, positive: self.lasso.0.positive };
-                engine.run(&penalty, &options)?;
+            _ if !free => self.shared.cross.clone(),
+            Some(engine) => {
+                engine.run(&walls, &options)?;
                 engine.pulls()?.to_vec()
             }
-            _ => self.shared.cross.clone(),
+            None => {
+                let (outcome, _) = self.fit_on(&self.shared.usable, &walls, &options)?;
+                let mut pulls = self.shared.cross.clone();
+                if let Some(gram) = &self.shared.gram {
+                    let terms = outcome.active.iter().zip(&outcome.beta);
+                    terms.for_each(|(&j, b)| axpy(-b, gram.column(j), &mut pulls));
+                }
+                pulls
+            }
         };
         let ratio = self.lasso.0.l1_ratio;
         let raise = ratio.max(SMALLEST_L1_RATIO);
@@ -496,6 +516,25 @@ impl<'s> Solver<'s> {
             |j: usize| if self.lasso.0.positive { pulls[j].max(0.0) } else { pulls[j].abs() };
         let penalised = self.shared.usable.iter().filter(|&&j| l1(j) > 0.0);
         Ok(penalised.map(|&j| pull(j) / l1(j)).fold(0.0, f64::max))
+    }
+
+    /// Goes most of the way to a λ far below the last one in steps: descent that begins with too
+    /// many columns is slow to be rid of them.
+    fn approach(&mut self, lam: f64, before: f64) -> Result<()> {
+        let mut next = STEP * before;
+        // Below this part of it λ is as good as none.
+        let last = lam.max(1e-9 * before);
+        while last < STEP * next {
+            let penalty = self.penalty(next);
+            // Nearer as less is left of the target.
+            let tol = self.options().tol.max(1e-4 * next / before);
+            let options = Options { tol, ..self.options() };
+            if let Some(engine) = &mut self.engine {
+                engine.run(&penalty, &options)?;
+            }
+            next *= STEP;
+        }
+        Ok(())
     }
 
     /// Weights, and the sum of squared residuals.

@@ -82,6 +82,9 @@ impl WorkingColumns for SparseWorking<'_> {
                 gram.set(a, b, centred / (self.scale[k] * self.scale[l]));
             }
             rows.iter().for_each(|&i| dense[i] = 0.0);
+            // What cancels leaves rounding behind, which must not make the matrix indefinite.
+            let cancelled = self.total_weight * (self.centre[k] / self.scale[k]).powi(2);
+            gram.set(b, b, gram.diagonal(b) + 1e-15 * cancelled);
         }
         gram
     }
@@ -216,14 +219,24 @@ impl ColumnDescent<'_> {
         let gram = self.columns.products(support);
         let quadratic = Quadratic { gram: &gram, penalty: &own, observer: self.observer };
         let mut moved = at(beta, support);
-        let mut pulls: Vec<f64> =
-            support.iter().map(|&k| self.columns.pull(k, residuals)).collect();
-        quadratic.solve_on_support(&mut moved, &mut pulls)?;
-        for (&k, b) in support.iter().zip(moved) {
-            if b != beta[k] {
-                self.columns.shift(k, b - beta[k], residuals);
-                beta[k] = b;
+        let before: Vec<f64> = support.iter().map(|&k| self.columns.pull(k, residuals)).collect();
+        quadratic.solve_on_support(&mut moved, &mut before.clone())?;
+        let mut there = residuals.clone();
+        for (&k, b) in support.iter().zip(&moved) {
+            if *b != beta[k] {
+                self.columns.shift(k, b - beta[k], &mut there);
             }
+        }
+        // Products of sparse columns far from zero cancel: the rows have the last word.
+        let mut change = 0.0;
+        for ((&k, &b), pull) in support.iter().zip(&moved).zip(before) {
+            change += -0.5 * (b - beta[k]) * (pull + self.columns.pull(k, &there))
+                + self.penalty.value(k, b)
+                - self.penalty.value(k, beta[k]);
+        }
+        if change <= 0.0 {
+            support.iter().zip(moved).for_each(|(&k, b)| beta[k] = b);
+            *residuals = there;
         }
         Ok(())
     }

@@ -371,17 +371,19 @@ impl<'a> Coordinate<'a> {
             ColumnDescent { columns, squares: &squares, penalty, small, observer: self.observer }
                 .solve(beta, residuals, tolerance, budget, done)
         };
-        let values = match weights {
+        let values: Vec<f64> = match weights {
             Some(w) => residual.iter().zip(w).map(|(r, w)| r * w).collect(),
             None => residual.to_vec(),
         };
-        let mut residuals = Residuals { values, offset: 0.0 };
         let rows = self.design.rows();
+        let total_weight = weights.map_or(rows as f64, |w| w.iter().sum());
+        // The mean is zero but for rounding, which large centres would bring back.
+        let offset = values.iter().sum::<f64>() / total_weight;
+        let mut residuals = Residuals { values, offset };
         Ok(match self.design.raw().as_sparse() {
             Some(x) => {
                 let units = columns.iter().map(|&j| self.design.units(j));
                 let (centre, scale) = units.unzip();
-                let total_weight = weights.map_or(rows as f64, |w| w.iter().sum());
                 let weights = weights.map(<[f64]>::to_vec);
                 let columns = columns.to_vec();
                 let working = SparseWorking { x, columns, centre, scale, weights, total_weight };

@@ -87,47 +87,69 @@ impl Quadratic<'_> {
         decrease
     }
 
-    /// Goes to the minimum for the present support and signs, as far as the signs allow; false if
-    /// there is none.
+    /// Goes to the minimum for the present support and signs; where signs forbid it, as far as they
+    /// allow, and on from there without the coefficients that became zero. False if there is no way.
     pub fn solve_on_support(&self, beta: &mut [f64], q: &mut [f64]) -> Result<bool, Interrupted> {
-        let support: Vec<usize> = (0..beta.len()).filter(|&k| beta[k] != 0.0).collect();
-        let order = support.len();
-        let mut matrix = Matrix::zeros(order, order);
-        let mut step = vec![0.0; order];
-        for (b, &k) in support.iter().enumerate() {
-            let column = self.gram.column(k);
-            support[b..].iter().zip(b..).for_each(|(&i, a)| matrix[(a, b)] = column[i]);
-            matrix[(b, b)] += self.penalty.l2[k];
-            step[b] = q[k] - self.penalty.l2[k] * beta[k] - self.penalty.l1[k] * beta[k].signum();
-        }
-        let Ok(factor) = Cholesky::new(matrix, self.observer)? else { return Ok(false) };
-        factor.solve(&mut step);
-        if step.iter().any(|s| !s.is_finite()) {
-            return Ok(false);
-        }
-        // A coefficient may not cross zero, unless it is free of L1.
-        let crosses = |a: usize| {
-            let k = support[a];
-            self.penalty.l1[k] + f64::from(u8::from(self.penalty.positive)) > 0.0
-                && (beta[k] + step[a]) * beta[k] <= 0.0
-        };
-        let crossing: Vec<usize> = (0..order).filter(|&a| crosses(a)).collect();
-        if !crossing.is_empty() {
+        let mut found = false;
+        loop {
+            self.observer.check()?;
+            let support: Vec<usize> = (0..beta.len()).filter(|&k| beta[k] != 0.0).collect();
+            let Some(mut step) = self.newton_step(&support, beta, q)? else { return Ok(found) };
+            // A coefficient may not cross zero, unless it is free of L1.
+            let crosses = |a: usize| {
+                let k = support[a];
+                (self.penalty.l1[k] > 0.0 || self.penalty.positive)
+                    && (beta[k] + step[a]) * beta[k] <= 0.0
+            };
+            let crossing: Vec<usize> = (0..support.len()).filter(|&a| crosses(a)).collect();
+            if crossing.is_empty() {
+                return Ok(self.try_step(&support, &step, beta, q) || found);
+            }
             let mut clipped = step.clone();
             crossing.iter().for_each(|&a| clipped[a] = -beta[support[a]]);
-            if self.try_step(&support, &clipped, beta, q) {
-                return Ok(true);
+            if !self.try_step(&support, &clipped, beta, q) {
+                // Up to the first crossing the objective falls for certain.
+                let part = |a: usize| -beta[support[a]] / step[a];
+                let first = crossing.into_iter().min_by(|&a, &b| part(a).total_cmp(&part(b)));
+                if let Some(first) = first {
+                    let part = part(first);
+                    step.iter_mut().for_each(|s| *s *= part);
+                    step[first] = -beta[support[first]];
+                }
+                if !self.try_step(&support, &step, beta, q) {
+                    return Ok(found);
+                }
             }
-            // Up to the first crossing the objective falls for certain.
-            let part = |a: usize| -beta[support[a]] / step[a];
-            let first = crossing.into_iter().min_by(|&a, &b| part(a).total_cmp(&part(b)));
-            if let Some(first) = first {
-                let part = part(first);
-                step.iter_mut().for_each(|s| *s *= part);
-                step[first] = -beta[support[first]];
+            found = true;
+        }
+    }
+
+    /// The step to the minimum for the present support and signs; a short one in the directions
+    /// that the columns do not tell from none.
+    fn newton_step(
+        &self,
+        support: &[usize],
+        beta: &[f64],
+        q: &[f64],
+    ) -> Result<Option<Vec<f64>>, Interrupted> {
+        let order = support.len();
+        for damping in [1e-14, 1e-11, 1e-8] {
+            let mut matrix = Matrix::zeros(order, order);
+            let mut step = vec![0.0; order];
+            for (b, &k) in support.iter().enumerate() {
+                let (l1, l2) = (self.penalty.l1[k], self.penalty.l2[k]);
+                let column = self.gram.column(k);
+                support[b..].iter().zip(b..).for_each(|(&i, a)| matrix[(a, b)] = column[i]);
+                matrix[(b, b)] += l2 + damping * self.gram.diagonal(k);
+                step[b] = q[k] - l2 * beta[k] - l1 * beta[k].signum();
+            }
+            let Ok(factor) = Cholesky::new(matrix, self.observer)? else { continue };
+            factor.solve(&mut step);
+            if step.iter().all(|s| s.is_finite()) {
+                return Ok(Some(step));
             }
         }
-        Ok(self.try_step(&support, &step, beta, q))
+        Ok(None)
     }
 
     /// Takes a step if it lowers the objective.
