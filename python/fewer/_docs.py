@@ -117,8 +117,8 @@ n_iter_ : int
 converged_ : bool
     Whether the certificate is within `tol`.
 termination_ : str
-    ``"converged"``, ``"iteration_limit"``, ``"time_limit"``, or ``"degenerate"`` where there
-    was nothing to iterate on.
+    ``"converged"``, ``"iteration_limit"``, ``"time_limit"``, ``"stalled"`` by rounding, or
+    ``"degenerate"`` where there was nothing to iterate on.
 lam_ : float or None
     λ in force.
 dropped_columns_ : dict of str to str

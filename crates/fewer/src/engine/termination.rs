@@ -13,6 +13,8 @@ pub enum Termination {
     IterationLimit,
     /// `max_time` was reached first.
     TimeLimit,
+    /// Rounding allowed nothing better.
+    Stalled,
     /// There was nothing to iterate on: no varying column, or a constant target.
     Degenerate,
 }
@@ -30,6 +32,7 @@ impl std::fmt::Display for Termination {
             Termination::Converged => "converged",
             Termination::IterationLimit => "iteration_limit",
             Termination::TimeLimit => "time_limit",
+            Termination::Stalled => "stalled",
             Termination::Degenerate => "degenerate",
         })
     }

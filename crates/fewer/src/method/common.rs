@@ -405,6 +405,14 @@ impl Common {
         let (limit, value) = match outcome.termination {
             Termination::IterationLimit => ("max_iter", self.max_iter.to_string()),
             Termination::TimeLimit => ("max_time", self.max_time.unwrap_or(0.0).to_string()),
+            Termination::Stalled => {
+                notes.push(format!(
+                    "rounding stopped the fit at a residual of {:.1e}, above tol = {:e}; columns \
+                     that say nearly the same are the usual cause",
+                    outcome.residual, self.tol
+                ));
+                return;
+            }
             Termination::Converged | Termination::Degenerate => return,
         };
         notes.push(format!(

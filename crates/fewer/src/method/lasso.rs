@@ -2,7 +2,8 @@
 
 use super::common::{BasisKind, Common, Fitted, Output, Shared, Wanted, common_builder};
 use super::em::empty_outcome;
-use super::settings::{Intercept, check_lam, merge_settings, parse_settings};
+use super::penalised::{Laid, Lams, WANTED, check_penalty, for_each_lam, penalty_factors};
+use super::settings::{Intercept, merge_settings, parse_settings};
 use crate::basis::{BlockFunction, Gamma, KernelFunction, Landmarks, UserFunction};
 use crate::data::{Dataset, Moments, Target};
 use crate::engine::coordinate::{Coordinate, Options, Penalty, from_products};
@@ -90,13 +91,8 @@ impl Default for Settings {
 }
 
 const LAM_RATIO: f64 = 0.1;
-/// λ_max is infinite for ridge regression; this much L1 is then taken for it, as glmnet does.
-const SMALLEST_L1_RATIO: f64 = 1e-3;
 /// How far down λ goes at once.
 const STEP: f64 = 0.1;
-/// Values of λ of a path, and how far down it goes with fewer rows than columns, or more.
-const PATH_LENGTH: usize = 100;
-const PATH_RATIOS: (f64, f64) = (1e-2, 1e-3);
 
 impl Lasso {
     /// Settings from a JSON object with the names of the table above.
@@ -149,10 +145,7 @@ impl Lasso {
 
     /// Fits a model while an observer watches.
     pub fn fit_observed(&self, data: &Dataset<'_>, observer: &dyn Observer) -> Result<Model> {
-        let lam = match self.0.lam {
-            Some(lam) => Lams::Given(vec![lam]),
-            None => Lams::Ratios(vec![self.0.lam_ratio.unwrap_or(LAM_RATIO)]),
-        };
+        let lam = Lams::one(self.0.lam, self.0.lam_ratio.unwrap_or(LAM_RATIO));
         let mut models = self.fit_each(data, lam, observer)?;
         models.pop().ok_or(Error::Interrupted)
     }
@@ -172,20 +165,13 @@ impl Lasso {
         lams: Option<&[f64]>,
         observer: &dyn Observer,
     ) -> Result<Vec<Model>> {
-        let lams = match lams {
-            Some(lams) => Lams::Given(lams.to_vec()),
-            None => Lams::Path,
-        };
-        self.fit_each(data, lams, observer)
+        self.fit_each(data, lams.map_or(Lams::Path, |l| Lams::Given(l.to_vec())), observer)
     }
 
     /// Fits a model with a linear basis from moments alone.
     pub fn fit_moments(&self, moments: Moments) -> Result<Model> {
         self.check()?;
-        let lam = match self.0.lam {
-            Some(lam) => Lams::Given(vec![lam]),
-            None => Lams::Ratios(vec![self.0.lam_ratio.unwrap_or(LAM_RATIO)]),
-        };
+        let lam = Lams::one(self.0.lam, self.0.lam_ratio.unwrap_or(LAM_RATIO));
         let wanted = Wanted { gram: true, ..WANTED };
         self.0.common.with_moments(moments, wanted, &Silent, |shared| {
             let mut models = self.solve(&shared, &[], lam)?;
@@ -221,49 +207,19 @@ impl Lasso {
 
     fn check(&self) -> Result<()> {
         self.0.common.check()?;
-        check_lam(self.0.lam, self.0.lam_ratio)?;
-        let ratio = self.0.l1_ratio;
-        if !(0.0..=1.0).contains(&ratio) {
-            return Err(Error::setting("l1_ratio", ratio, "a number in [0, 1] is expected"));
-        }
+        let factors = self.0.penalty_factors.as_deref();
+        check_penalty(self.0.lam, self.0.lam_ratio, self.0.l1_ratio, factors)?;
         if let Some(exponent) = self.0.adaptive
             && !(exponent.is_finite() && exponent > 0.0)
         {
             return Err(Error::setting("adaptive", exponent, "a number above 0 is expected"));
-        }
-        if let Some(factors) = &self.0.penalty_factors
-            && let Some(bad) = factors.iter().find(|f| !(f.is_finite() && **f >= 0.0))
-        {
-            return Err(Error::setting(
-                "penalty_factors",
-                bad,
-                "numbers of at least 0 are expected",
-            ));
         }
         Ok(())
     }
 
     /// The factor on λ of every column, in inner units: λ·factor is the L1 penalty of β.
     fn factors(&self, shared: &Shared<'_>, target: &[f64]) -> Result<Vec<f64>> {
-        let columns = shared.scale.len();
-        let mut factors = match &self.0.penalty_factors {
-            None => vec![1.0; columns],
-            Some(given) if given.len() == shared.fixed.len() => {
-                // The column of ones of a penalised intercept comes last.
-                let ones = columns - given.len();
-                given.iter().copied().chain(vec![1.0; ones]).collect()
-            }
-            Some(given) => {
-                return Err(Error::setting(
-                    "penalty_factors",
-                    format!("{} numbers", given.len()),
-                    format!(
-                        "one for each of the {} functions of the basis is expected",
-                        shared.fixed.len()
-                    ),
-                ));
-            }
-        };
+        let mut factors = penalty_factors(self.0.penalty_factors.as_deref(), shared)?;
         if let Some(exponent) = self.0.adaptive {
             let weights = self.ridge_weights(shared, target)?;
             let size = |j: usize| (weights[j] * shared.scale[j]).abs();
@@ -328,13 +284,8 @@ impl Lasso {
         let mut solver = Solver::new(self, shared, target, &factors);
         let largest = solver.lam_max()?;
         let lams = lams.values(largest, shared);
-        // From the largest down: each fit starts from the one before.
-        let mut order: Vec<usize> = (0..lams.len()).collect();
-        order.sort_by(|&a, &b| lams[b].total_cmp(&lams[a]));
-        let mut models: Vec<Option<Model>> = vec![None; lams.len()];
         let mut before = largest;
-        for k in order {
-            let lam = lams[k];
+        for_each_lam(&lams, |lam| {
             if lam > 0.0 {
                 solver.approach(lam, before)?;
             }
@@ -351,9 +302,8 @@ impl Lasso {
             }
             let (outcome, square) =
                 if self.0.relaxed { solver.refit(outcome, square)? } else { (outcome, square) };
-            models[k] = Some(self.model(shared, outcome, lam, square, notes)?);
-        }
-        models.into_iter().map(|m| m.ok_or(Error::Interrupted)).collect()
+            self.model(shared, outcome, lam, square, notes)
+        })
     }
 
     fn model(
@@ -384,66 +334,19 @@ impl Lasso {
     }
 }
 
-/// No XᵀX of all columns, nothing about copies: descent takes them as they come.
-const WANTED: Wanted =
-    Wanted { equations: false, gram: false, without_copies: false, distinct: false };
-
-/// Which λ to fit.
-enum Lams {
-    Given(Vec<f64>),
-    Ratios(Vec<f64>),
-    Path,
-}
-
-impl Lams {
-    fn check(&self) -> Result<()> {
-        if let Lams::Given(lams) = self
-            && let Some(bad) = lams.iter().find(|l| !(l.is_finite() && **l >= 0.0))
-        {
-            return Err(Error::setting("lams", bad, "numbers of at least 0 are expected"));
-        }
-        Ok(())
-    }
-
-    fn values(self, largest: f64, shared: &Shared<'_>) -> Vec<f64> {
-        match self {
-            Lams::Given(lams) => lams,
-            Lams::Ratios(ratios) => ratios.iter().map(|r| r * largest).collect(),
-            Lams::Path => {
-                let wide = shared.weight < shared.usable.len() as f64;
-                let ratio: f64 = if wide { PATH_RATIOS.0 } else { PATH_RATIOS.1 };
-                let part = |k: usize| k as f64 / (PATH_LENGTH - 1) as f64;
-                (0..PATH_LENGTH).map(|k| largest * ratio.powf(part(k))).collect()
-            }
-        }
-    }
-}
-
 /// The engine with the penalties of the columns.
 struct Solver<'s> {
     lasso: &'s Lasso,
     shared: &'s Shared<'s>,
     target: &'s [f64],
-    /// (p,) λ times these are the L1 penalties.
-    l1: Vec<f64>,
-    /// (p,) λ times these are the L2 penalties.
-    l2: Vec<f64>,
+    laid: Laid,
     engine: Option<Coordinate<'s>>,
 }
 
 impl<'s> Solver<'s> {
     fn new(lasso: &'s Lasso, shared: &'s Shared<'s>, target: &'s [f64], factors: &[f64]) -> Self {
-        let unit = shared.units.target_unit();
-        let ratio = lasso.0.l1_ratio;
-        // Inside, y is divided by its unit u and the prior is on scale·β: λ|s β| / u² is the L1
-        // penalty; the L2 penalty has λ/u for its strength, so that it does not depend on u.
-        let l1 = factors.iter().zip(&shared.scale).map(|(f, s)| ratio * f * (s / unit) / unit);
-        let l2 = factors
-            .iter()
-            .zip(&shared.scale)
-            .map(|(f, s)| (1.0 - ratio) * f * (s / unit) * (s / unit) / unit);
-        let (l1, l2) = (l1.collect(), l2.collect());
-        let mut solver = Self { lasso, shared, target, l1, l2, engine: None };
+        let laid = Laid::new(factors, lasso.0.l1_ratio, lasso.0.positive, shared);
+        let mut solver = Self { lasso, shared, target, laid, engine: None };
         solver.engine = solver.engine_on(&shared.usable);
         solver
     }
@@ -466,11 +369,6 @@ impl<'s> Solver<'s> {
         ))
     }
 
-    fn penalty(&self, lam: f64) -> Penalty {
-        let times = |of: &[f64]| of.iter().map(|v| lam * v).collect();
-        Penalty { l1: times(&self.l1), l2: times(&self.l2), positive: self.lasso.0.positive }
-    }
-
     fn options(&self) -> Options {
         Options {
             tol: self.lasso.0.common.tol,
@@ -482,11 +380,8 @@ impl<'s> Solver<'s> {
     /// The smallest λ at which no penalised column is kept.
     fn lam_max(&mut self) -> Result<f64> {
         let options = self.options();
-        let free = self.shared.usable.iter().any(|&j| self.l1[j] + self.l2[j] == 0.0);
-        let wall = |v: &f64| if *v > 0.0 { f64::MAX } else { 0.0 };
-        let l1 = self.l1.iter().zip(&self.l2).map(|(a, b)| wall(&(a + b))).collect();
-        let l2 = vec![0.0; self.l2.len()];
-        let walls = Penalty { l1, l2, positive: self.lasso.0.positive };
+        let free = self.laid.has_free(&self.shared.usable);
+        let walls = self.laid.wall(1);
         let pulls = match &mut self.engine {
             _ if !free => self.shared.cross.clone(),
             Some(engine) => {
@@ -503,19 +398,7 @@ impl<'s> Solver<'s> {
                 pulls
             }
         };
-        let ratio = self.lasso.0.l1_ratio;
-        let raise = ratio.max(SMALLEST_L1_RATIO);
-        let l1 = |j: usize| {
-            if ratio > 0.0 {
-                self.l1[j] / ratio * raise
-            } else {
-                self.l2[j] * raise * self.shared.units.target_unit() / self.shared.scale[j]
-            }
-        };
-        let pull =
-            |j: usize| if self.lasso.0.positive { pulls[j].max(0.0) } else { pulls[j].abs() };
-        let penalised = self.shared.usable.iter().filter(|&&j| l1(j) > 0.0);
-        Ok(penalised.map(|&j| pull(j) / l1(j)).fold(0.0, f64::max))
+        Ok(self.laid.lam_max(&pulls, &self.shared.squares, &self.shared.usable))
     }
 
     /// Goes most of the way to a λ far below the last one in steps: descent that begins with too
@@ -525,7 +408,7 @@ impl<'s> Solver<'s> {
         // Below this part of it λ is as good as none.
         let last = lam.max(1e-9 * before);
         while last < STEP * next {
-            let penalty = self.penalty(next);
+            let penalty = self.laid.at(next, 1);
             // Nearer as less is left of the target.
             let tol = self.options().tol.max(1e-4 * next / before);
             let options = Options { tol, ..self.options() };
@@ -539,7 +422,7 @@ impl<'s> Solver<'s> {
 
     /// Weights, and the sum of squared residuals.
     fn fit(&mut self, lam: f64) -> Result<(Outcome, f64)> {
-        let (penalty, options) = (self.penalty(lam), self.options());
+        let (penalty, options) = (self.laid.at(lam, 1), self.options());
         let (mut outcome, mut square) = match &mut self.engine {
             Some(engine) => {
                 let outcome = engine.run(&penalty, &options)?;
@@ -604,9 +487,8 @@ impl<'s> Solver<'s> {
         if outcome.active.is_empty() {
             return Ok((outcome, square));
         }
-        let none = vec![0.0; self.l1.len()];
-        let penalty = Penalty { l1: none.clone(), l2: none, positive: self.lasso.0.positive };
-        let (refitted, square) = self.fit_on(&outcome.active, &penalty, &self.options())?;
+        let (refitted, square) =
+            self.fit_on(&outcome.active, &self.laid.none(), &self.options())?;
         Ok((Outcome { active: refitted.active, beta: refitted.beta, ..outcome }, square))
     }
 }

@@ -53,8 +53,8 @@ pub struct MethodInfo {
 pub const METHODS: &[MethodInfo] = &[
     MethodInfo { name: "SparseRegressor", short: "sparse", task: Task::Regression },
     MethodInfo { name: "Lasso", short: "lasso", task: Task::Regression },
-    MethodInfo { name: "SMLR", short: "smlr", task: Task::Classification },
     MethodInfo { name: "ProbitClassifier", short: "probit", task: Task::Classification },
+    MethodInfo { name: "SMLR", short: "smlr", task: Task::Classification },
 ];
 
 /// Fits a method chosen by name, with settings as a JSON object: what front ends call.

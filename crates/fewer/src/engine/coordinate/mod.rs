@@ -28,6 +28,8 @@ use working_set::WorkingSet;
 
 /// No gap is asked to be smaller than this part of the empty model's objective: rounding.
 const SMALLEST_GAP: f64 = 1e-14;
+/// Where nothing moves any more, a gap of this part of it is rounding.
+const ROUNDING: f64 = 1e-11;
 /// Products of columns cost this much less than reading the columns from memory.
 const PRODUCT_SPEED: f64 = 14.0;
 
@@ -199,11 +201,12 @@ impl<'a> Coordinate<'a> {
             let reach = self.reach(penalty)?;
             self.look(&alive, |j| reach * penalty.l1[j])?;
             if !moved && !grown || tightness < 1e-4 {
-                // Rounding keeps the gap open.
                 let dual = self.dual_point(penalty, &alive);
-                let gap = (self.objective(penalty) - best_dual.max(dual.value)).max(0.0);
-                let close = gap <= 100.0 * target;
-                let end = if close { Termination::Converged } else { Termination::IterationLimit };
+                let gap = self.objective(penalty) - best_dual.max(dual.value);
+                let gap = (gap + self.free_slack(penalty)).max(0.0);
+                // Rounding may keep the gap open.
+                let close = gap <= target.max(ROUNDING * self.null);
+                let end = if close { Termination::Converged } else { Termination::Stalled };
                 break (end, gap);
             }
             if !grown && gap > 0.5 * last_gap {
@@ -551,10 +554,10 @@ pub(crate) fn from_products(
         residual: gap / null,
         gap: Some(gap / null),
         iterations: 1,
-        termination: if gap <= target {
+        termination: if gap <= target.max(ROUNDING * null) {
             Termination::Converged
         } else {
-            Termination::IterationLimit
+            Termination::Stalled
         },
         trace: Vec::new(),
     })
