@@ -1,0 +1,131 @@
+//! Krishnapuram et al. 2005: sparse multinomial logistic regression, against an independent
+//! reference and theory.
+
+mod support;
+
+use fewer::data::{Dataset, DenseView, SparseMatrix, Target};
+use fewer::method::{Intercept, SMLR};
+use fewer::model::Model;
+use serde_json::Value;
+use support::{Problem, Random, distance, fixture, numbers};
+
+#[test]
+fn agrees_with_the_reference() {
+    let cases: Value = serde_json::from_str(&fixture("smlr.json")).unwrap();
+    for (name, case) in cases.as_object().unwrap() {
+        let (x, rows) = numbers(case["X"].as_str().unwrap());
+        let (labels, _) = numbers(case["labels"].as_str().unwrap());
+        let view = DenseView::by_rows(&x, rows, x.len() / rows).unwrap();
+        let target = Target::labels(labels.iter().map(|&l| l as i64));
+        let data = Dataset::new(view, target).unwrap();
+        let model = SMLR::new()
+            .lam(case["lam"].as_f64().unwrap())
+            .l1_ratio(if name.starts_with("rmlr") { 0.0 } else { 1.0 })
+            .standardize(false)
+            .fit_intercept(Intercept::None)
+            .tol(1e-13)
+            .fit(&data)
+            .unwrap();
+        let expected = case["objective"].as_f64().unwrap();
+        assert!((model.report().objective / expected - 1.0).abs() < 1e-12, "{name}");
+        for (j, row) in case["W"].as_array().unwrap().iter().enumerate() {
+            for (c, w) in row.as_array().unwrap().iter().enumerate() {
+                // Two classes are told by the weights of the second, the reference's first is.
+                let sign = if model.outputs() == 1 { -1.0 } else { 1.0 };
+                let found = sign * model.coefficients_of(c)[j];
+                assert!((found - w.as_f64().unwrap()).abs() < 1e-6, "{name}: {j} {c}");
+            }
+        }
+        if model.outputs() > 1 {
+            assert!(model.coefficients_of(model.outputs() - 1).iter().all(|w| *w == 0.0));
+        }
+    }
+}
+
+fn three_classes(seed: u64, rows: usize, columns: usize) -> (Problem, Vec<&'static str>) {
+    let p = Problem::linear(seed, rows, columns, 3, 1.0);
+    let class = |y: &f64| ["a", "b", "c"][usize::from(*y > 1.0) + usize::from(*y > 3.0)];
+    let labels = p.y.iter().map(class).collect();
+    (p, labels)
+}
+
+/// −Σ log p + λ‖W‖₁ from predictions alone, for columns as given.
+fn objective(model: &Model, p: &Problem, labels: &[&str], lam: f64) -> f64 {
+    let classes: Vec<String> = model.classes().unwrap().iter().map(ToString::to_string).collect();
+    let found = model.predict_probabilities(p.view()).unwrap();
+    let code = |label: &str| classes.iter().position(|c| c == label).unwrap();
+    let fit: f64 = labels.iter().enumerate().map(|(i, l)| -found[(i, code(l))].ln()).sum();
+    let size = |c: usize| model.coefficients_of(c).iter().map(|w| w.abs()).sum::<f64>();
+    fit + lam * (0..model.outputs()).map(size).sum::<f64>()
+}
+
+#[test]
+fn the_gap_bounds_what_is_left_however_early_the_fit_ends() {
+    for seed in 0..20 {
+        for columns in [4, 30] {
+            let (p, labels) = three_classes(seed, 40, columns);
+            let data = Dataset::new(p.view(), Target::labels(labels.clone())).unwrap();
+            for ratio in [0.5, 0.1, 0.02] {
+                let method = SMLR::new().lam_ratio(ratio).standardize(false);
+                let best = method.clone().tol(1e-13).fit(&data).unwrap();
+                let lam = best.report().lam.unwrap();
+                let least = objective(&best, &p, &labels, lam);
+                let empty =
+                    objective(&method.clone().lam(1e9).fit(&data).unwrap(), &p, &labels, 0.0);
+                for (tol, steps) in [(1e-2, 100), (1e-4, 100), (1e-13, 1), (1e-13, 2)] {
+                    let model = method.clone().tol(tol).max_iter(steps).fit(&data).unwrap();
+                    let found = objective(&model, &p, &labels, lam);
+                    let gap = model.report().certificate.value;
+                    assert!(found - least <= gap * empty + 1e-9 * empty, "{seed} {ratio} {tol}");
+                    assert!((model.report().objective - found).abs() < 1e-8 * empty);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn sparse_rows_and_paths_give_the_same_weights() {
+    let mut random = Random::new(4);
+    let (mut p, labels) = three_classes(3, 60, 12);
+    p.x.iter_mut().for_each(|v| *v = if random.uniform() < 0.6 { 0.0 } else { *v });
+    let target = || Target::labels(labels.clone());
+    let data = Dataset::new(p.view(), target()).unwrap();
+    let (mut starts, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
+    for j in 0..p.columns {
+        for i in (0..p.rows).filter(|i| p.x[i * p.columns + j] != 0.0) {
+            indices.push(i);
+            values.push(p.x[i * p.columns + j]);
+        }
+        starts.push(indices.len());
+    }
+    let sparse = SparseMatrix::new(p.rows, p.columns, starts, indices, values).unwrap();
+    let sparse = Dataset::new(sparse.view(), target()).unwrap();
+    let method = SMLR::new().tol(1e-13);
+    let path = method.path(&data, Some(&[0.5, 4.0, 2.0])).unwrap();
+    for (model, lam) in path.iter().zip([0.5, 4.0, 2.0]) {
+        assert_eq!(model.report().lam, Some(lam));
+        for other in [&data, &sparse] {
+            let alone = method.clone().lam(lam).fit(other).unwrap();
+            for c in 0..3 {
+                let worst = distance(&alone.coefficients_of(c), &model.coefficients_of(c));
+                assert!(worst < 1e-6, "{lam} {c}: {worst:e}");
+            }
+        }
+    }
+}
+
+#[test]
+fn separable_classes_and_large_penalties() {
+    let x: Vec<f64> = (0..40).map(|i| f64::from(i) - 19.5).collect();
+    let view = DenseView::by_rows(&x, 40, 1).unwrap();
+    let data = Dataset::new(view, Target::labels(x.iter().map(|x| *x > 0.0))).unwrap();
+    let model = SMLR::new().lam_ratio(1e-4).fit(&data).unwrap();
+    assert!(model.report().termination.is_converged());
+    assert_eq!(model.predict_codes(view).unwrap()[0], 0);
+    assert_eq!(model.predict_codes(view).unwrap()[39], 1);
+    let empty = SMLR::new().lam_ratio(1.0).fit(&data).unwrap();
+    assert_eq!(empty.n_terms(), 0);
+    assert!(empty.report().notes[0].contains("λ_max"), "{:?}", empty.report().notes);
+    assert!((empty.predict_probabilities(view).unwrap()[(0, 0)] - 0.5).abs() < 1e-12);
+}
