@@ -12,7 +12,8 @@ from importlib.metadata import version as _version
 
 from fewer import kernels, plots
 from fewer._base import Certificate, EmptyModelWarning, Explanation, load
-from fewer.lasso import Lasso
+from fewer._select import Selection
+from fewer.lasso import Lasso, LassoCV, LassoPath, lasso_path
 from fewer.probit_classifier import ProbitClassifier
 from fewer.sparse_regressor import SparseRegressor
 
@@ -21,9 +22,13 @@ __all__ = [
     "EmptyModelWarning",
     "Explanation",
     "Lasso",
+    "LassoCV",
+    "LassoPath",
     "ProbitClassifier",
+    "Selection",
     "SparseRegressor",
     "kernels",
+    "lasso_path",
     "load",
     "plots",
 ]
