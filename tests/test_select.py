@@ -8,6 +8,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn import linear_model, metrics, model_selection
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import (
     GroupKFold,
@@ -20,7 +21,7 @@ from sklearn.model_selection import (
 )
 
 import fewer
-from fewer import Lasso, ProbitClassifier, SparseRegressor
+from fewer import Lasso, LassoCV, ProbitClassifier, SparseRegressor, cross_validate
 
 LAPLACE = SparseRegressor(prior="laplace", lam="cv", lams=6)
 PROBIT = ProbitClassifier(prior="laplace", lam="cv", lams=4, tol=1e-5)
@@ -153,9 +154,6 @@ def test_own_functions_and_tables(data):
     ("params", "message"),
     [
         ({"lam": "best"}, '"cv", "bic"'),
-        ({"cv": 4}, "nothing to choose: set lam or gamma"),
-        ({"cv": KFold(3)}, "nothing to choose in its folds: set lam or gamma"),
-        ({"lam": "bic", "cv": KFold(3)}, "nothing to choose in its folds"),
         ({"lam": "bic", "rule": "one_se"}, "bic needs none"),
         ({"lam": "bic", "gamma": "cv", "basis": "rbf"}, "use the same word"),
         ({"gamma": "cv"}, "the basis has no gamma"),
@@ -186,6 +184,16 @@ def test_what_makes_no_sense_is_said(data, params, message):
         Lasso(**params).fit(*data)
 
 
+def test_parameters_of_a_search_that_is_not_made_do_nothing(data):
+    X, y = data
+    idle = {"cv": KFold(3), "lams": [1.0], "gammas": [1.0], "rule": "one_se", "scoring": "r2"}
+    np.testing.assert_array_equal(Lasso(**idle).fit(X, y).coef_, Lasso().fit(X, y).coef_)
+    by_bic = Lasso(lam="bic", cv=KFold(3)).fit(X, y)
+    np.testing.assert_array_equal(by_bic.coef_, Lasso(lam="bic").fit(X, y).coef_)
+    with pytest.raises(ValueError, match="groups are given, but there is nothing to choose"):
+        Lasso().fit(X, y, groups=np.arange(60))
+
+
 def test_jeffreys_has_no_lam(data):
     with pytest.raises(ValueError, match=r"lam.*cv.*[Jj]effreys"):
         SparseRegressor(lam="cv").fit(*data)
@@ -201,3 +209,98 @@ def test_progress(data, capsys):
     Lasso(lam="cv", lams=5, cv=3, verbose=1).fit(*data)
     lines = capsys.readouterr().err.splitlines()
     assert lines[0].startswith("fit 15 of 15")
+
+
+def test_an_evaluation_is_scikit_learns(data):
+    X, y = data
+    model = SparseRegressor()
+    found = cross_validate(model, X, y, cv=4)
+    names = {"r2": "r2", "mse": "neg_mean_squared_error", "mae": "neg_mean_absolute_error"}
+    theirs = model_selection.cross_validate(model, X, y, cv=4, scoring=names)
+    np.testing.assert_allclose(found.scores["r2"], theirs["test_r2"])
+    np.testing.assert_allclose(found.scores["mse"], -theirs["test_mse"])
+    np.testing.assert_allclose(found.scores["mae"], -theirs["test_mae"])
+    assert found.mean["mse"] == pytest.approx(found.scores["mse"].mean())
+    error = found.scores["mse"].std(ddof=1) / 2
+    assert found.standard_error["mse"] == pytest.approx(error)
+    predictions = model_selection.cross_val_predict(model, X, y, cv=4)
+    np.testing.assert_allclose(found.predictions, predictions)
+    np.testing.assert_array_equal(found.rows, np.arange(60))
+    assert found.pooled["r2"] == pytest.approx(metrics.r2_score(y, predictions))
+    assert found.chosen == []
+    assert found.n_terms.shape == (4,)
+    assert not hasattr(model, "coef_")
+
+
+def test_an_evaluation_of_classes_is_scikit_learns(data):
+    X, y = data
+    y = np.array(["a", "b", "c"])[np.digitize(y, [0, 2])]
+    model = ProbitClassifier(prior="gaussian", class_weight="balanced")
+    found = cross_validate(model, X, y, scoring=["error", "balanced_error", "nlpd"])
+    names = {"accuracy": "accuracy", "balanced": "balanced_accuracy", "nlpd": "neg_log_loss"}
+    theirs = model_selection.cross_validate(model, X, y, scoring=names)
+    np.testing.assert_allclose(found.scores["error"], 1 - theirs["test_accuracy"])
+    np.testing.assert_allclose(found.scores["balanced_error"], 1 - theirs["test_balanced"])
+    np.testing.assert_allclose(found.scores["nlpd"], -theirs["test_nlpd"], rtol=1e-6)
+    assert list(found.mean) == ["error", "balanced_error", "nlpd"]
+    predictions = model_selection.cross_val_predict(model, X, y)
+    np.testing.assert_array_equal(found.predictions, predictions)
+    assert found.probabilities.shape == (60, 3)
+
+
+@pytest.mark.parametrize("estimator", [LassoCV(lams=8, cv=3), LAPLACE])
+def test_nested_cross_validation_is_scikit_learns(data, estimator):
+    X, y = data
+    outer = KFold(4, shuffle=True, random_state=0)
+    found = cross_validate(estimator, X, y, cv=outer, scoring="mse")
+    theirs = model_selection.cross_validate(
+        estimator, X, y, cv=outer, scoring="neg_mean_squared_error", return_estimator=True
+    )
+    np.testing.assert_allclose(found.scores["mse"], -theirs["test_score"], rtol=1e-5)
+    chosen = [fit.lam_ for fit in theirs["estimator"]]
+    np.testing.assert_allclose([c["lam"] for c in found.chosen], chosen)
+
+
+def test_an_evaluation_is_a_table_and_plain_data(data, capsys):
+    X, y = data
+    found = cross_validate(LassoCV(lams=5, verbose=1), X, y, cv="loo", scoring=["mse", "r2"])
+    lines = repr(found).splitlines()
+    assert lines[0].startswith("60 folds, ")
+    assert ", lam " in lines[0]
+    assert [line.split()[0] for line in lines[1:]] == ["score", "mse", "r2"]
+    assert found.mean["r2"] == found.pooled["r2"]  # one row has no R²
+    assert found.standard_error["r2"] is None
+    assert json.loads(json.dumps(found.to_dict()))["mean"] == found.mean
+    assert capsys.readouterr().err.splitlines()[-1] == "fit 60 of 60"
+
+
+def test_groups_and_weights_of_an_evaluation(data):
+    X, y = data
+    groups = np.arange(60) // 5
+    weights = np.linspace(0.5, 2, 60)
+    model = SparseRegressor()
+    splitter = GroupKFold(3)
+    found = cross_validate(
+        model, X, y, cv=splitter, groups=groups, sample_weight=weights, scoring="mse"
+    )
+    for k, (train, test) in enumerate(splitter.split(X, y, groups)):
+        fit = clone(model).fit(X[train], y[train], sample_weight=weights[train])
+        square = (y[test] - fit.predict(X[test])) ** 2
+        assert found.scores["mse"][k] == pytest.approx(np.average(square, weights=weights[test]))
+    part = cross_validate(model, X, y, cv=[(np.arange(40), np.arange(40, 60))])
+    np.testing.assert_array_equal(part.rows, np.arange(40, 60))
+    assert part.standard_error["mse"] is None
+
+
+def test_evaluations_refuse(data):
+    X, y = data
+    with pytest.raises(TypeError, match=r"not Ridge; sklearn\.model_selection\.cross_validate"):
+        cross_validate(linear_model.Ridge(), X, y)
+    with pytest.raises(ValueError, match="give it a number of folds"):
+        cross_validate(LassoCV(cv=KFold(3)), X, y)
+    with pytest.raises(ValueError, match="the target holds numbers"):
+        cross_validate(Lasso(), X, y, scoring="auc")
+    with pytest.raises(ValueError, match="groups are of use to a splitter only"):
+        cross_validate(Lasso(), X, y, groups=y)
+    with pytest.raises(ValueError, match='"loo", is expected'):
+        cross_validate(Lasso(), X, y, cv="all")

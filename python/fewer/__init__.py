@@ -13,6 +13,7 @@ from importlib.metadata import version as _version
 from fewer import kernels, plots
 from fewer._base import Certificate, EmptyModelWarning, Explanation, load
 from fewer._select import Selection
+from fewer.evaluation import Evaluation, cross_validate
 from fewer.lasso import Lasso, LassoCV, LassoPath, lasso_path
 from fewer.probit_classifier import ProbitClassifier
 from fewer.sparse_regressor import SparseRegressor
@@ -20,6 +21,7 @@ from fewer.sparse_regressor import SparseRegressor
 __all__ = [
     "Certificate",
     "EmptyModelWarning",
+    "Evaluation",
     "Explanation",
     "Lasso",
     "LassoCV",
@@ -27,6 +29,7 @@ __all__ = [
     "ProbitClassifier",
     "Selection",
     "SparseRegressor",
+    "cross_validate",
     "kernels",
     "lasso_path",
     "load",

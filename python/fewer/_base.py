@@ -231,19 +231,20 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
 
     def _folds(self, X: Any, target: _data.Target, groups: Any) -> _select.Pairs | None:
         """Return the folds that choose settings, where the core does not make them."""
-        if _select.is_setting(self.cv):
+        if "cv" not in _select.words_of(self.get_params(deep=False)):
             if groups is not None:
                 raise ValueError(
-                    "groups are of use to a splitter only: set cv to one that keeps them "
-                    "together, such as sklearn.model_selection.GroupKFold()"
+                    "groups are given, but there is nothing to choose in folds: set lam or gamma "
+                    "to 'cv', or leave them out"
                 )
             return None
-        if "cv" not in [w for w in (self.lam, self.gamma) if isinstance(w, str)]:
-            raise ValueError(
-                "cv is given, but there is nothing to choose in its folds: set lam or gamma to "
-                "'cv', or leave it out"
-            )
         codes = target[0] if isinstance(target, tuple) else target
+        if len(codes) < 2:
+            raise ValueError("n_samples = 1: choosing by 'cv' needs at least 2 rows")
+        if _select.is_setting(self.cv):
+            if groups is not None:
+                raise ValueError(_select.NO_GROUPS)
+            return None
         return _select.pairs(self.cv, X, codes, groups)
 
     def _target(self, y: Any, settings: dict[str, Any]) -> _data.Target:
@@ -261,7 +262,9 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             del settings["basis"]  # the core knows by what it is handed
         centres = settings.pop("centres")
         factors = settings.pop("penalty_factors", None)
-        search = {name: settings.pop(name) for name in _select.DEFAULTS}
+        search = _select.settings(settings)
+        for name in _select.DEFAULTS:
+            del settings[name]
         for name, value in settings.items():
             value = value.item() if isinstance(value, np.generic) else value
             settings[name] = value
@@ -276,7 +279,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             if not np.isfinite(centres).all():
                 raise ValueError("centres: finite numbers are expected")
             settings["centres"] = centres.tolist()
-        return settings | _select.settings(search)
+        return settings | search
 
     def _inputs(self, X: Any, *, reset: bool) -> tuple[_data.Input, Any]:
         """Return inputs for the core, and as an array where they are one."""

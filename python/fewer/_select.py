@@ -20,15 +20,24 @@ Pairs: TypeAlias = list[tuple[NDArray[np.uintp], NDArray[np.uintp]]]
 # Parameters of a search; their defaults are the core's.
 DEFAULTS: dict[str, Any] = {"cv": 5, "scoring": None, "rule": "best", "lams": 100, "gammas": 9}
 
+NO_GROUPS = (
+    "groups are of use to a splitter only: set cv to one that keeps them together, such as "
+    "sklearn.model_selection.GroupKFold()"
+)
+
 
 def settings(params: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parameters of a search as the core reads them, those that are not usual.
 
-    The core refuses what has no use, such as folds where there is nothing to choose.
+    Without a search they are of no use, as `degree` is without a polynomial; neither is `cv` for
+    a criterion.
     """
     chosen: dict[str, Any] = {}
-    for name, usual in DEFAULTS.items():
+    words = words_of(params)
+    for name, usual in DEFAULTS.items() if words else ():
         value = params[name]
+        if name == "cv" and "cv" not in words:
+            continue
         if value is None or (isinstance(value, type(usual)) and value == usual):
             continue
         if name in ("lams", "gammas") and not isinstance(value, numbers.Integral):
@@ -39,6 +48,12 @@ def settings(params: Mapping[str, Any]) -> dict[str, Any]:
             value = value.item()
         chosen[name] = value
     return chosen
+
+
+def words_of(params: Mapping[str, Any]) -> list[str]:
+    """Return the words that stand for λ and γ, where these are to be chosen."""
+    words = [params[name] for name in ("lam", "gamma") if isinstance(params[name], str)]
+    return [word for word in words if word not in ("scale", "median")]
 
 
 def numbers_of(name: str, values: ArrayLike) -> list[float]:
