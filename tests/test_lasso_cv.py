@@ -58,6 +58,8 @@ def test_weights_count_as_in_scikit_learn(data, fit_intercept):
     lasso = LassoCV(lams=weights.sum() * ALPHAS, fit_intercept=fit_intercept, **EXACT)
     lasso.fit(X, y, sample_weight=weights)
     np.testing.assert_allclose(lasso.cv_scores_, peer.mse_path_, rtol=1e-6)
+    assert lasso.lam_ == pytest.approx(weights.sum() * peer.alpha_, rel=1e-12)
+    np.testing.assert_allclose(lasso.coef_, peer.coef_, atol=1e-6)
 
 
 def test_its_attributes_belong_together(data):

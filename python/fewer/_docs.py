@@ -27,7 +27,7 @@ penalty_factors : array-like of shape (n_basis,), optional
 positive : bool, default=False
     Whether weights must be at least 0.
 adaptive : float, optional
-    Exponent a of the adaptive Lasso: a column's λ is divided by |w|ᵃ, w its weight in a ridge
+    Exponent a of the adaptive Lasso: a column's λ is divided by ``|w|ᵃ``, w its weight in a ridge
     regression.
 relaxed : bool, default=False
     Whether the terms kept are fitted again by least squares, which undoes the shrinkage.

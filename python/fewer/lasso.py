@@ -152,9 +152,14 @@ class Lasso(Regressor):
 class LassoCV(Lasso):
     """The Lasso with λ chosen by cross-validation.
 
-    It is :class:`fewer.Lasso` with ``lam="cv"``: the same folds and values of λ give the errors
+    It minimises ::
+
+        ½‖y − Xw‖² + λ‖w‖₁
+
+    and is :class:`fewer.Lasso` with ``lam="cv"``. The same folds and values of λ give the errors
     and the choice of ``sklearn.linear_model.LassoCV`` (where `standardize` is false), with
-    ``lam = n * alpha``. A model that was saved is loaded as a :class:`fewer.Lasso`.
+    ``lam = n * alpha``, n being the sum of the weights of the rows. A model that was saved is
+    loaded as a :class:`fewer.Lasso`.
 
     Parameters
     ----------
