@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import fewer
-from fewer import ProbitClassifier, SparseRegressor
+from fewer import Lasso, LassoCV, ProbitClassifier, SparseRegressor, lasso_path
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -85,6 +85,73 @@ def test_terms(figure, tmp_path, classes):
     ax.clear()
     fewer.plots.terms(model, ax=ax, limit=1)
     assert f"strongest of {model.n_terms_} terms" in ax.get_title()
+
+
+def sparse_rows(columns):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, columns))
+    return X, X[:, :4] @ [3, -2, 1, 0.5] + 0.5 * rng.normal(size=80)
+
+
+@pytest.mark.parametrize("columns", [5, 100])
+def test_path(figure, tmp_path, columns):
+    X, y = sparse_rows(columns)
+    path = lasso_path(X, y, lams=[*np.geomspace(300, 0.3, 40), 0.0] if columns == 5 else None)
+    ax = fewer.plots.path(path, limit=6)
+    assert ax.figure is figure
+    names = {text.get_text() for text in ax.texts if text.get_text().startswith("x")}
+    assert {"x1", "x2", "x3", "x4"} <= names
+    assert len(names) == min(columns, 6)
+    low, high = ax.get_xlim()
+    assert low == path.lams[0] > high
+    assert ("largest of" in ax.get_title()) == (columns > 6)
+    heights = sorted(t.xy[1] for t in ax.texts if t.get_text().startswith("x"))
+    assert np.diff(heights).min() > 0.04 * np.ptp(ax.get_ylim())
+    save(figure, tmp_path / f"path{columns}.png")
+
+
+def test_path_refuses(figure):
+    X, y = sparse_rows(5)
+    with pytest.raises(ValueError, match="no λ above 0"):
+        fewer.plots.path(lasso_path(X, y, lams=[0.0]))
+    empty = fewer.plots.path(lasso_path(X, y, lams=[1e6, 1e5]))
+    assert empty.get_title() == ""
+
+
+@pytest.mark.parametrize(
+    ("estimator", "symbol", "labels"),
+    [
+        (LassoCV(lams=30), "λ", ["± 1 s.e.", "best, chosen: λ", "one s.e.: λ"]),
+        (LassoCV(lams=30, rule="one_se", scoring="r2"), "λ", ["one s.e., chosen: λ"]),
+        (Lasso(lam="ebic", lams=30), "λ", ["best, chosen: λ"]),
+        (SparseRegressor(basis="rbf", gamma="cv", gammas=4, tol=1e-4), "γ", ["best, chosen: γ"]),
+        (
+            SparseRegressor(
+                prior="laplace", lam="cv", basis="rbf", gamma="cv", lams=3, gammas=[0.1, 1.0]
+            ),
+            "γ",
+            ["best, chosen: γ"],
+        ),
+    ],
+)
+def test_selection(figure, tmp_path, estimator, symbol, labels):
+    X, y = sparse_rows(5)
+    ax = fewer.plots.selection(estimator.fit(X, y))
+    assert ax.figure is figure
+    assert ax.get_xlabel() == symbol
+    shown = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert all(any(text.startswith(label) for text in shown) for label in labels)
+    chosen = estimator.lam_ if symbol == "λ" else estimator.gamma_
+    assert any(line.get_xdata()[0] == chosen for line in ax.lines)
+    save(figure, tmp_path / "selection.png")
+
+
+def test_selection_refuses(figure):
+    X, y = sparse_rows(5)
+    with pytest.raises(ValueError, match="chosen nothing: fit it with lam='cv'"):
+        fewer.plots.selection(Lasso().fit(X, y))
+    with pytest.raises(ValueError, match="no λ above 0"):
+        fewer.plots.selection(LassoCV(lams=[0.0]).fit(X, y))
 
 
 def test_without_matplotlib():

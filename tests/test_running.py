@@ -88,13 +88,17 @@ def test_other_threads_run_during_a_fit(estimator, n, p):
         ("ProbitClassifier()", 3000, 1000),
         ("ProbitClassifier(basis='rbf')", 3000, 5),
         ("ProbitClassifier(basis='rbf', memory_limit=3e8)", 3000, 5),
+        ("LassoCV()", 2000, 3000),
+        ("LassoCV(n_jobs=1, verbose=1)", 2000, 3000),
+        ("SparseRegressor(basis='rbf', gamma='cv')", 1000, 5),
+        ("ProbitClassifier(prior='laplace', lam='cv')", 2000, 500),
     ],
 )
 def test_ctrl_c_stops_a_fit(estimator, n, p):
     code = f"""
         import time
         import numpy as np
-        from fewer import ProbitClassifier, SparseRegressor
+        from fewer import LassoCV, ProbitClassifier, SparseRegressor
         rng = np.random.default_rng(0)
         X = rng.normal(size=({n}, {p}))
         y = X @ rng.normal(size={p}) + rng.normal(size={n})
@@ -115,6 +119,34 @@ def test_ctrl_c_stops_a_fit(estimator, n, p):
         word, stopped = process.stdout.readline().split()
     assert word == "stopped"
     assert float(stopped) - sent < 0.5
+
+
+@POSIX
+def test_ctrl_c_stops_an_evaluation_and_a_path():
+    code = """
+        import signal, time
+        import numpy as np
+        import fewer
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(2000, 3000))
+        y = X @ rng.normal(size=3000) + rng.normal(size=2000)
+        def stop(*_):
+            raise KeyboardInterrupt
+        signal.signal(signal.SIGALRM, stop)
+        for long in (
+            lambda: fewer.cross_validate(fewer.LassoCV(), X, y),
+            lambda: fewer.lasso_path(X, y, n_lams=10_000),
+        ):
+            signal.setitimer(signal.ITIMER_REAL, 0.7)
+            start = time.monotonic()
+            try:
+                long()
+            except KeyboardInterrupt:
+                print(time.monotonic() - start)
+    """
+    times = [float(line) for line in run(code).stdout.split()]
+    assert len(times) == 2
+    assert max(times) < 1.2
 
 
 @POSIX

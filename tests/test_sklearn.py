@@ -11,15 +11,17 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.gaussian_process.kernels import RBF
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from fewer import EmptyModelWarning, Lasso, ProbitClassifier, SparseRegressor
+from fewer import EmptyModelWarning, Lasso, LassoCV, ProbitClassifier, SparseRegressor
 
 PAPER = SparseRegressor(fit_intercept="penalised", variant="paper")
 PRECOMPUTED = ProbitClassifier(basis="precomputed")
+# Convex, so that mirrored answers (see MIRRORED) are one.
+LANDMARKS = ProbitClassifier(basis="matern32", prior="gaussian", candidates=10, random_state=None)
 ESTIMATORS = [
     SparseRegressor(),
     SparseRegressor(prior="laplace", noise=0.5),
@@ -35,13 +37,16 @@ ESTIMATORS = [
     Lasso(l1_ratio=0.5, fit_intercept=False),
     Lasso(adaptive=1.0, relaxed=True, max_terms=5),
     Lasso(basis="rbf", fit_intercept="penalised"),
+    SparseRegressor(prior="laplace", lam="cv", lams=5),
+    LassoCV(lams=10),
+    LassoCV(lam="bic", lams=10, standardize=False),
     ProbitClassifier(),
     ProbitClassifier(prior="laplace", class_weight="balanced"),
     ProbitClassifier(prior="gaussian", standardize=False),
+    ProbitClassifier(prior="laplace", lam="cv", lams=3),
     ProbitClassifier(basis="rbf"),
     ProbitClassifier(basis=RBF(), prior="gaussian"),
-    # Convex, so that mirrored answers (see MIRRORED) are one.
-    ProbitClassifier(basis="matern32", prior="gaussian", candidates=10, random_state=None),
+    LANDMARKS,
     PRECOMPUTED,
 ]
 
@@ -55,10 +60,12 @@ MIRRORED = (
     "about their mean: two sets of terms have the same objective, and the order of the rows decides"
 )
 NO_KERNEL = "the inputs of the check are no kernel values: they are not square"
+IN_ORDER = "landmarks are drawn among the rows in their order, which the check changes"
 NOT_APPLICABLE = [
     (PAPER, "sample_weight_equivalence", EXACT),
     (ProbitClassifier(basis="rbf"), "sample_weights_invariance", MIRRORED),
     (SparseRegressor(basis="precomputed"), "estimators_nan_inf", NO_KERNEL),
+    (LANDMARKS, "sample_weight_equivalence", IN_ORDER),
     (PRECOMPUTED, "estimators_nan_inf", NO_KERNEL),
     (PRECOMPUTED, "decision_proba_consistency", NO_KERNEL),
     (PRECOMPUTED, "classifiers_one_label", NO_KERNEL),
@@ -115,6 +122,10 @@ def test_pipelines_and_searches(data):
     grid = {"prior": ["jeffreys", "laplace"], "basis": ["linear", "polynomial"]}
     search = GridSearchCV(SparseRegressor(n_jobs=1), grid, cv=3, n_jobs=2).fit(X, y)
     assert search.best_estimator_.n_terms_ >= 2
+    lasso = LassoCV(lams=10, n_jobs=1)
+    assert cross_val_score(make_pipeline(StandardScaler(), lasso), X, y, cv=3).min() > 0.9
+    search = GridSearchCV(lasso, {"rule": ["best", "one_se"], "cv": [3, KFold(4)]}, cv=3)
+    assert search.fit(X, y).best_estimator_.selection_.folds in (3, 4)
 
 
 def test_parameters_are_keywords_only():

@@ -12,18 +12,26 @@ from importlib.metadata import version as _version
 
 from fewer import kernels, plots
 from fewer._base import Certificate, EmptyModelWarning, Explanation, load
-from fewer.lasso import Lasso
+from fewer._select import Selection
+from fewer.evaluation import Evaluation, cross_validate
+from fewer.lasso import Lasso, LassoCV, LassoPath, lasso_path
 from fewer.probit_classifier import ProbitClassifier
 from fewer.sparse_regressor import SparseRegressor
 
 __all__ = [
     "Certificate",
     "EmptyModelWarning",
+    "Evaluation",
     "Explanation",
     "Lasso",
+    "LassoCV",
+    "LassoPath",
     "ProbitClassifier",
+    "Selection",
     "SparseRegressor",
+    "cross_validate",
     "kernels",
+    "lasso_path",
     "load",
     "plots",
 ]

@@ -10,9 +10,10 @@ import numbers
 import os
 import sys
 import time
+import types
 import warnings
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,7 +23,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, compute_class_weight
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from fewer import _core, _data, _functions, _sklearn
+from fewer import _core, _data, _functions, _select, _sklearn
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -50,7 +51,7 @@ Basis = (
     ]
     | Function
 )
-Gamma = float | Literal["scale", "median"]
+Gamma = float | Literal["scale", "median", "cv", "bic", "ebic", "aic"]
 Landmarks = Literal["kmeans", "random"]
 Intercept = bool | Literal["penalised"]
 Variant = Literal["exact", "paper"]
@@ -173,7 +174,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
 
     # ---- fitting ----
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
         """Fit the model.
 
         Parameters
@@ -189,12 +190,22 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the rows: a row of weight 2 counts as two equal rows, one of weight 0 as
             none.
+        groups : array-like of shape (n_samples,), optional
+            Groups of the rows, for a splitter given as `cv` that keeps them together.
 
         Returns
         -------
         estimator
             The estimator itself.
         """
+        settings, problem = self._problem(X, y, sample_weight)
+        folds = self._folds(X, problem["y"], groups)
+        self._read(_core.fit(self._method, json.dumps(settings), problem, folds))
+        self._report()
+        return self
+
+    def _problem(self, X: Any, y: Any, sample_weight: Any) -> tuple[dict[str, Any], _core.Problem]:
+        """Return settings and data as the core takes them."""
         settings = self._settings()
         if y is None:
             raise ValueError(
@@ -207,20 +218,34 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         rows = len(target[0] if isinstance(target, tuple) else target)
         check_consistent_length(X, y)
         names = getattr(self, "feature_names_in_", None)
-        model = _core.fit(
-            self._method,
-            json.dumps(settings),
-            x,
-            target,
-            sample_weight=_weights(sample_weight, rows),
-            feature_names=None if names is None else list(names),
-            target_name=target_name,
-            function=self._function(array),
-            progress=_Progress(self.verbose) if self.verbose else None,
-        )
-        self._read(model)
-        self._report()
-        return self
+        problem: _core.Problem = {
+            "x": x,
+            "y": target,
+            "sample_weight": _weights(sample_weight, rows),
+            "feature_names": None if names is None else list(names),
+            "target_name": target_name,
+            "function": self._function(array),
+            "progress": _Progress(self.verbose) if self.verbose else None,
+        }
+        return settings, problem
+
+    def _folds(self, X: Any, target: _data.Target, groups: Any) -> _select.Pairs | None:
+        """Return the folds that choose settings, where the core does not make them."""
+        if "cv" not in _select.words_of(self.get_params(deep=False)):
+            if groups is not None:
+                raise ValueError(
+                    "groups are given, but there is nothing to choose in folds: set lam or gamma "
+                    "to 'cv', or leave them out"
+                )
+            return None
+        codes = target[0] if isinstance(target, tuple) else target
+        if len(codes) < 2:
+            raise ValueError("n_samples = 1: choosing by 'cv' needs at least 2 rows")
+        if _select.is_setting(self.cv):
+            if groups is not None:
+                raise ValueError(_select.NO_GROUPS)
+            return None
+        return _select.pairs(self.cv, X, codes, groups)
 
     def _target(self, y: Any, settings: dict[str, Any]) -> _data.Target:
         """Return the target as the core takes it, and settle what depends on it."""
@@ -237,6 +262,9 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             del settings["basis"]  # the core knows by what it is handed
         centres = settings.pop("centres")
         factors = settings.pop("penalty_factors", None)
+        search = _select.settings(settings)
+        for name in _select.DEFAULTS:
+            del settings[name]
         for name, value in settings.items():
             value = value.item() if isinstance(value, np.generic) else value
             settings[name] = value
@@ -245,13 +273,13 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             if not isinstance(value, str | float | int | None):
                 raise ValueError(f"{name} = {value!r}: a {type(value).__name__} is not understood")
         if factors is not None:
-            settings["penalty_factors"] = _numbers("penalty_factors", factors)
+            settings["penalty_factors"] = _select.numbers_of("penalty_factors", factors)
         if centres is not None:
             centres = _sklearn.checked_array(centres, dtype=np.float64, input_name="centres")
             if not np.isfinite(centres).all():
                 raise ValueError("centres: finite numbers are expected")
             settings["centres"] = centres.tolist()
-        return settings
+        return settings | search
 
     def _inputs(self, X: Any, *, reset: bool) -> tuple[_data.Input, Any]:
         """Return inputs for the core, and as an array where they are one."""
@@ -348,6 +376,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         self.termination_ = model.termination
         self.dropped_columns_ = dict(model.dropped)
         self.notes_ = model.notes
+        self.selection_ = _select.Selection._of(model.selection)
 
     def _shaped(self, weights: NDArray[np.float64], intercepts: NDArray[np.float64]) -> Any:
         """Return weights and intercepts in the shapes of scikit-learn."""
@@ -358,6 +387,8 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         name = type(self).__name__
         notes = "; ".join(self.notes_)
         if self.verbose:
+            if self.selection_ is not None:
+                _say("\n".join(f"{name}: {line}" for line in repr(self.selection_).split("\n")))
             _say(
                 f"{name}: {self.termination_} after {self.n_iter_} iterations, {self.n_terms_} of "
                 f"{self.model_.basis_size} terms, {self.certificate_.kind} "
@@ -589,6 +620,25 @@ class Classifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         return eta[:, 0] if eta.shape[1] == 1 else eta
 
 
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def with_defaults(function: F, **defaults: Any) -> F:
+    """Return a function with other defaults of its keywords, which its signature shows.
+
+    scikit-learn reads parameters off the signature: a subclass need not write it down again.
+    """
+    if not isinstance(function, types.FunctionType):
+        raise TypeError("a function is expected")
+    changed = types.FunctionType(
+        function.__code__, function.__globals__, function.__name__, function.__defaults__
+    )
+    changed.__kwdefaults__ = {**(function.__kwdefaults__ or {}), **defaults}
+    changed.__annotations__ = function.__annotations__
+    changed.__qualname__ = function.__qualname__
+    return changed  # type: ignore[return-value]
+
+
 def load(path: Path, functions: Functions | None = None) -> Any:
     """Load a model that was saved, by Python or on the command line.
 
@@ -653,13 +703,6 @@ def _weights(weights: Any, rows: int) -> NDArray[np.float64] | None:
     return np.ascontiguousarray(array)
 
 
-def _numbers(name: str, values: ArrayLike) -> list[float]:
-    numbers = np.asarray(values, dtype=np.float64)
-    if numbers.ndim != 1 or not np.isfinite(numbers).all():
-        raise ValueError(f"{name}: a list of finite numbers is expected")
-    return [float(v) for v in numbers]
-
-
 def _threads(n_jobs: Any) -> Any:
     """Count threads as joblib does: -1 is all of them, -2 all but one."""
     if isinstance(n_jobs, int | np.integer) and n_jobs < 0:
@@ -693,3 +736,17 @@ class _Progress:
                 f"iteration {iteration}: {terms} terms, objective {objective:.6g}, "
                 f"residual {residual:.1e}"
             )
+
+    def selection(self, done: int, all: int, best: float | None, seconds: float | None) -> None:
+        """Print how many of many fits are done; the last line always."""
+        now = time.monotonic()
+        if now - self.last >= self.interval or done == all:
+            self.last = now
+            text = f"fit {done} of {all}"
+            if best is not None:
+                text += f", best {best:.6g}"
+            if seconds is not None and done < all:
+                text += (
+                    f", {seconds:.0f} s left" if seconds < 120 else f", {seconds / 60:.0f} min left"
+                )
+            _say(text)

@@ -1,26 +1,44 @@
 from collections.abc import Callable, Mapping
 from os import PathLike
-from typing import Any, final
+from typing import Any, Protocol, TypedDict, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fewer._data import Input, Labels, Target
+from fewer._select import Pairs
 
-__all__ = ["Model", "_panic", "_restore", "fit", "kernel_matrix"]
+__all__ = ["Model", "_panic", "_restore", "evaluate", "fit", "fit_path", "kernel_matrix"]
 
-def fit(
-    method: str,
-    settings: str,
-    x: Input,
-    y: Target,
-    *,
-    sample_weight: NDArray[np.float64] | None = None,
-    feature_names: list[str] | None = None,
-    target_name: str | None = None,
-    function: tuple[Callable[..., Any], str, list[str] | None] | None = None,
-    progress: Callable[[int, int, float, float], None] | None = None,
-) -> Model: ...
+class Progress(Protocol):
+    def __call__(self, iteration: int, terms: int, objective: float, residual: float) -> None: ...
+    def selection(self, done: int, all: int, best: float | None, seconds: float | None) -> None: ...
+
+class Problem(TypedDict):
+    x: Input
+    y: Target
+    sample_weight: NDArray[np.float64] | None
+    feature_names: list[str] | None
+    target_name: str | None
+    function: tuple[Callable[..., Any], str, list[str] | None] | None
+    progress: Progress | None
+
+class Path(TypedDict):
+    lams: NDArray[np.float64]
+    coefs: NDArray[np.float64]
+    intercepts: NDArray[np.float64]
+    gaps: NDArray[np.float64]
+    n_terms: NDArray[np.uintp]
+    converged: NDArray[np.bool_]
+    names: dict[int, str]
+
+def fit(method: str, settings: str, problem: Problem, folds: Pairs | None = None) -> Model: ...
+def fit_path(method: str, settings: str, problem: Problem, lams: NDArray[np.float64]) -> Path: ...
+def evaluate(
+    method: str, settings: str, problem: Problem, folds: int | str | Pairs, scores: list[str]
+) -> tuple[
+    str, NDArray[np.float64] | None, NDArray[np.float64] | None, NDArray[np.uintp] | None
+]: ...
 def kernel_matrix(
     x: Input,
     centres: NDArray[np.float64],
@@ -92,6 +110,8 @@ class Model:
     def certificate(self) -> tuple[str, float, str]: ...
     @property
     def lam(self) -> float | None: ...
+    @property
+    def selection(self) -> str | None: ...
     @property
     def dropped(self) -> list[tuple[str, str]]: ...
     @property

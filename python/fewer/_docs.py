@@ -12,8 +12,9 @@ PARAMETERS = """
 prior : {"jeffreys", "laplace", "gaussian"}, default="jeffreys"
     The prior on the weights. Jeffreys is the sparsest and has no parameter; Laplace is the
     Lasso's; Gaussian is ridge regression's, which keeps every term.
-lam : float, optional
-    λ of the objective above (of the Laplace and Gaussian priors).
+lam : float or {"cv", "bic", "ebic", "aic"}, optional
+    λ of the objective above (of the Laplace and Gaussian priors). ``"cv"`` chooses among `lams`
+    by cross-validation; the others by an information criterion of the fit on all rows.
 lam_ratio : float, optional
     λ as a part of the largest useful one, in (0, 1]. Where neither is given, 0.1 for the Lasso,
     0.2 for SparseRegressor and 0.005 for ProbitClassifier: the best on average in
@@ -26,7 +27,7 @@ penalty_factors : array-like of shape (n_basis,), optional
 positive : bool, default=False
     Whether weights must be at least 0.
 adaptive : float, optional
-    Exponent a of the adaptive Lasso: a column's λ is divided by |w|ᵃ, w its weight in a ridge
+    Exponent a of the adaptive Lasso: a column's λ is divided by ``|w|ᵃ``, w its weight in a ridge
     regression.
 relaxed : bool, default=False
     Whether the terms kept are fitted again by least squares, which undoes the shrinkage.
@@ -53,9 +54,9 @@ basis : str or callable, default="linear"
       parameters.
 degree : int, default=2
     Degree of the polynomial basis and of the polynomial kernel.
-gamma : float or {"scale", "median"}, default="scale"
+gamma : float or {"scale", "median", "cv", "bic", "ebic", "aic"}, default="scale"
     γ of the kernels: a number, 1/(n_features · variance of the inputs), or 1/(median distance
-    of two rows)².
+    of two rows)²; the other words choose among `gammas` as for `lam`, and together with it.
 coef0 : float, default=1.0
     Constant of the polynomial kernel.
 candidates : int, optional
@@ -77,6 +78,24 @@ max_terms : int, optional
 class_weight : dict or "balanced", optional
     Weights of the classes, on top of those of the rows: by label, 1 for those left out, or such
     that every class weighs the same.
+cv : int, "loo", splitter or list of (train, test) pairs, default=5
+    Folds of cross-validation where `lam` or `gamma` is ``"cv"``: their number (of consecutive
+    rows, or stratified for classes; as scikit-learn makes them), one for each row, a splitter of
+    scikit-learn, or rows counted from 0. In a fold λ is multiplied by its part of the weight of
+    all rows, so that λ per row is the same.
+scoring : str, optional
+    What judges in the folds: ``"mse"`` (the default for numbers), ``"rmse"``, ``"mae"``,
+    ``"r2"``, ``"deviance"`` (the default for classes), ``"nlpd"``, ``"error"``,
+    ``"balanced_error"`` or ``"auc"``.
+rule : {"best", "one_se"}, default="best"
+    Which to choose: the best mean score, or the simplest model whose mean is within one standard
+    error of the best: the largest λ where λ alone is chosen, else the fewest terms.
+lams : int or array-like, default=100
+    The λ to choose from, or how many, from the smallest that leaves the model empty down to a
+    thousandth of it (a hundredth where there are more functions than rows).
+gammas : int or array-like, default=9
+    The γ to choose from, or how many: from 1/256 to 256 times the ``"scale"`` rule's, and then
+    six more about the best.
 tol : float, default=1e-8
     Bound on the certificate, at which the fit ends.
 max_iter : int, default=10000
@@ -90,7 +109,8 @@ random_state : int, RandomState instance or None, default=0
 n_jobs : int, optional
     Threads; all by default. The answer is the same to the bit for any number.
 verbose : int, default=0
-    1 reports to stderr how the fit went, 2 every iteration.
+    1 reports to stderr how the fit went, 2 every iteration; of a search, how many fits are done
+    and the time left.
 """
 
 ATTRIBUTES = """
@@ -121,6 +141,8 @@ termination_ : str
     ``"degenerate"`` where there was nothing to iterate on.
 lam_ : float or None
     λ in force.
+selection_ : Selection or None
+    How λ or γ was chosen: everything that was tried, and its scores.
 dropped_columns_ : dict of str to str
     Columns that took no part, such as constant ones, and why.
 notes_ : list of str
@@ -141,12 +163,21 @@ def documented(cls: T) -> T:
     """
     if cls.__doc__ is not None:  # as it is with python -OO
         described = _entries(PARAMETERS)
-        names = inspect.signature(cls).parameters
-        parameters = "\n".join(described[name] for name in names)
+        parameters = "\n".join(
+            # What most classes leave open has a default in some.
+            described[name].replace(", optional\n", f", default={_quoted(parameter.default)}\n", 1)
+            if parameter.default is not None
+            else described[name]
+            for name, parameter in inspect.signature(cls).parameters.items()
+        )
         doc = inspect.cleandoc(cls.__doc__)
         doc = doc.replace("{parameters}", parameters).replace("{attributes}", ATTRIBUTES.strip())
         cls.__doc__ = textwrap.indent(doc, "    ").lstrip() + "\n    "
     return cls
+
+
+def _quoted(value: object) -> str:
+    return f'"{value}"' if isinstance(value, str) else repr(value)
 
 
 def _entries(text: str) -> dict[str, str]:

@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
-from numpy.typing import ArrayLike
+import dataclasses
+import json
+import warnings
+from typing import Any
 
-from fewer._base import Basis, Gamma, Intercept, Landmarks, RandomState, Regressor
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from fewer import _core, _select
+from fewer._base import (
+    Basis,
+    Gamma,
+    Intercept,
+    Landmarks,
+    RandomState,
+    Regressor,
+    with_defaults,
+)
 from fewer._docs import documented
+from fewer._select import CV, Lam, Rule
 
 
 @documented
@@ -38,6 +55,8 @@ class Lasso(Regressor):
 
     See Also
     --------
+    fewer.LassoCV : The same with λ chosen by cross-validation.
+    fewer.lasso_path : Fits for many λ.
     fewer.SparseRegressor : Sparse regression with nothing to tune.
     sklearn.linear_model.Lasso : The same problem with ``alpha = lam / n`` where `standardize` is
         false.
@@ -68,7 +87,7 @@ class Lasso(Regressor):
     def __init__(
         self,
         *,
-        lam: float | None = None,
+        lam: Lam | None = None,
         lam_ratio: float | None = None,
         l1_ratio: float = 1.0,
         penalty_factors: ArrayLike | None = None,
@@ -85,6 +104,11 @@ class Lasso(Regressor):
         standardize: bool = True,
         fit_intercept: Intercept = True,
         max_terms: int | None = None,
+        cv: CV = 5,
+        scoring: str | None = None,
+        rule: Rule = "best",
+        lams: ArrayLike = 100,
+        gammas: ArrayLike = 9,
         tol: float = 1e-8,
         max_iter: int = 10000,
         max_time: float | None = None,
@@ -110,6 +134,11 @@ class Lasso(Regressor):
         self.standardize = standardize
         self.fit_intercept = fit_intercept
         self.max_terms = max_terms
+        self.cv = cv
+        self.scoring = scoring
+        self.rule = rule
+        self.lams = lams
+        self.gammas = gammas
         self.tol = tol
         self.max_iter = max_iter
         self.max_time = max_time
@@ -117,3 +146,207 @@ class Lasso(Regressor):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+
+
+@documented
+class LassoCV(Lasso):
+    """The Lasso with λ chosen by cross-validation.
+
+    It minimises ::
+
+        ½‖y − Xw‖² + λ‖w‖₁
+
+    and is :class:`fewer.Lasso` with ``lam="cv"``. The same folds and values of λ give the errors
+    and the choice of ``sklearn.linear_model.LassoCV`` (where `standardize` is false), with
+    ``lam = n * alpha``, n being the sum of the weights of the rows. A model that was saved is
+    loaded as a :class:`fewer.Lasso`.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    lams_ : ndarray of shape (n_lams,)
+        The λ that were tried, falling. (Where γ is chosen too, this and what follows has an entry
+        for each pair, in the order of ``selection_.points``.)
+    cv_scores_ : ndarray of shape (n_lams, n_folds)
+        The score of each fold, by default the mean squared error: `mse_path_` of scikit-learn.
+    cv_mean_ : ndarray of shape (n_lams,)
+        Their means.
+    cv_std_error_ : ndarray of shape (n_lams,)
+        Standard errors of the means.
+    coef_ : ndarray of shape (n_basis,) or (n_terms,)
+        Weights of all functions of the basis, zeros included (for a data frame with text, of the
+        encoded columns); for kernels those of the terms kept, as in `relevance_`.
+    intercept_ : float
+        The intercept.
+    noise_std_ : float
+        Standard deviation of the noise, from the residuals.
+    {attributes}
+
+    See Also
+    --------
+    fewer.Lasso : The same for one λ.
+    fewer.plots.selection : A picture of the errors.
+    sklearn.linear_model.LassoCV : The same problem.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewer import LassoCV
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(100, 20))
+    >>> y = 1 + 3 * X[:, 0] - 2 * X[:, 3] + rng.normal(size=100)
+    >>> lasso = LassoCV(rule="one_se").fit(X, y)
+    >>> lasso.terms_
+    ['x1', 'x4']
+    >>> lasso.cv_scores_.shape
+    (100, 5)
+    """
+
+    __init__ = with_defaults(Lasso.__init__, lam="cv")
+
+    def _read(self, model: _core.Model) -> None:
+        super()._read(model)
+        selection = self.selection_
+        for name in ("lams_", "cv_scores_", "cv_mean_", "cv_std_error_"):
+            self.__dict__.pop(name, None)  # of an earlier fit
+        if selection is None:
+            return
+        if "lam" in selection.settings:
+            self.lams_ = selection.values("lam")
+        self.cv_mean_ = selection.values("mean")
+        if selection.folds:
+            self.cv_scores_ = selection.values("scores")
+            self.cv_std_error_ = selection.values("standard_error")
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class LassoPath:
+    """Fits of the Lasso for many λ.
+
+    Attributes
+    ----------
+    lams : ndarray of shape (n_lams,)
+        Values of λ.
+    coefs : ndarray of shape (n_lams, n_basis)
+        Weights of all functions of the basis, in the units of the data.
+    intercepts : ndarray of shape (n_lams,)
+        The intercepts.
+    n_terms : ndarray of int of shape (n_lams,)
+        Numbers of terms kept.
+    gaps : ndarray of shape (n_lams,)
+        Duality gaps, as parts of the objective of the empty model.
+    names : dict of int to str
+        Names of the functions that are kept somewhere on the path, by their positions.
+    """
+
+    lams: NDArray[np.float64]
+    coefs: NDArray[np.float64]
+    intercepts: NDArray[np.float64]
+    n_terms: NDArray[np.intp]
+    gaps: NDArray[np.float64]
+    names: dict[int, str]
+
+    def __repr__(self) -> str:
+        return (
+            f"LassoPath({len(self.lams)} λ from {self.lams.max():.4g} to {self.lams.min():.4g}, "
+            f"at most {self.n_terms.max()} of {self.coefs.shape[1]} terms)"
+        )
+
+
+def lasso_path(
+    X: Any,
+    y: Any,
+    *,
+    lams: ArrayLike | None = None,
+    n_lams: int = 100,
+    sample_weight: Any = None,
+    **settings: Any,
+) -> LassoPath:
+    """Fit the Lasso for many λ, each fit starting from the one before.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        The inputs.
+    y : array-like of shape (n_samples,)
+        Numbers to be predicted.
+    lams : array-like of shape (n_lams,), optional
+        Values of λ; the fits are in their order.
+    n_lams : int, default=100
+        How many, where they are not given: from the smallest that leaves the model empty down to
+        a thousandth of it (a hundredth where there are more functions than rows).
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights of the rows.
+    **settings
+        Parameters of :class:`fewer.Lasso`.
+
+    Returns
+    -------
+    LassoPath
+        Weights, intercepts and duality gaps.
+
+    See Also
+    --------
+    fewer.plots.path : A picture of it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fewer
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(100, 20))
+    >>> y = 1 + 3 * X[:, 0] - 2 * X[:, 3] + 0.1 * rng.normal(size=100)
+    >>> path = fewer.lasso_path(X, y, lams=[300, 30, 3], standardize=False)
+    >>> path.coefs.shape
+    (3, 20)
+    >>> path.n_terms
+    array([0, 2, 2])
+    """
+    for name in ("lam", "lam_ratio", *_select.DEFAULTS):
+        if name in settings:
+            raise TypeError(f"lasso_path has no parameter {name}: lams are the values of λ")
+    lasso = Lasso(**settings)
+    chosen, problem = lasso._problem(X, y, sample_weight)
+    if lams is None:
+        values = _spaced(chosen, problem, n_lams)
+    else:
+        values = np.array(_select.numbers_of("lams", lams))
+        if not len(values):
+            raise ValueError("lams: at least one value is expected")
+    found = _core.fit_path(lasso._method, json.dumps(chosen), problem, values)
+    converged = found["converged"]
+    if not converged.all():
+        warnings.warn(
+            f"{np.count_nonzero(~converged)} of {len(converged)} fits of the path have not "
+            f"converged: raise max_iter or max_time, or tol (their gaps are up to "
+            f"{found['gaps'][~converged].max():.1e})",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return LassoPath(
+        found["lams"],
+        found["coefs"],
+        found["intercepts"],
+        found["n_terms"].astype(np.intp),
+        found["gaps"],
+        found["names"],
+    )
+
+
+def _spaced(settings: dict[str, Any], problem: _core.Problem, count: int) -> NDArray[np.float64]:
+    """Return the values of λ that a search would try."""
+    if not isinstance(count, int | np.integer) or count < 1:
+        raise ValueError(f"n_lams = {count!r}: a whole number of at least 1 is expected")
+    # λ_max is known before the first iteration.
+    changed = settings | {"lam_ratio": 1.0, "max_iter": 1}
+    model = _core.fit(Lasso._method, json.dumps(changed), {**problem, "progress": None})
+    largest = model.lam
+    if not largest:  # no column has anything to say
+        return np.zeros(1)
+    weights = problem["sample_weight"]
+    rows = len(problem["y"]) if weights is None else np.count_nonzero(weights)
+    ratio = 1e-3 if rows >= model.basis_size else 1e-2
+    return np.geomspace(largest, largest * ratio, count)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
+from sklearn.isotonic import isotonic_regression
 from sklearn.utils.validation import column_or_1d
 
 from fewer import _data
@@ -14,7 +15,9 @@ from fewer import _data
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["boundary", "terms"]
+    from fewer.lasso import LassoPath
+
+__all__ = ["boundary", "path", "selection", "terms"]
 
 _POINTS = 200  # of the grid, in each direction
 
@@ -92,6 +95,174 @@ def boundary(estimator: Any, X: Any, y: Any, ax: Axes | None = None) -> Axes:
     names = ["x1", "x2"] if frame is None else [str(n) for n in _data.frame_names(frame)]
     ax.set_xlabel(names[0])
     ax.set_ylabel(names[1])
+    ax.legend(loc="best", fontsize="small")
+    return ax
+
+
+def path(path: LassoPath, ax: Axes | None = None, limit: int = 10) -> Axes:
+    """Draw the weights of a path of the Lasso against λ, which falls from left to right.
+
+    Parameters
+    ----------
+    path : LassoPath
+        What :func:`fewer.lasso_path` returned.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw. The current axes by default.
+    limit : int, default=10
+        Name the terms with the largest weights, at most so many; the others are grey.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        What was drawn on.
+
+    Examples
+    --------
+    >>> import fewer, numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(80, 6))
+    >>> path = fewer.lasso_path(X, 2 * X[:, 0] - X[:, 3])
+    >>> ax = fewer.plots.path(path)  # doctest: +SKIP
+    """
+    pyplot = _pyplot()
+    shown = np.flatnonzero(path.lams > 0)  # the axis is logarithmic
+    shown = shown[np.argsort(-path.lams[shown], kind="stable")]
+    if not len(shown):
+        raise ValueError("the path has no λ above 0 to draw")
+    ax = pyplot.gca() if ax is None else ax
+    lams, coefs = path.lams[shown], path.coefs[shown]
+    kept = np.array(sorted(path.names), dtype=np.intp)
+    size = np.abs(coefs[:, kept]).max(axis=0)
+    order = kept[np.argsort(-size, kind="stable")]
+    named, others = order[:limit], order[limit:]
+    if len(others):
+        ax.plot(lams, coefs[:, others], color="0.8", linewidth=0.8, zorder=1)
+    for k, j in enumerate(named):
+        # Twenty colours, the strong ones first.
+        colour = f"C{k}" if k < 10 else pyplot.get_cmap("tab20")(2 * (k % 10) + 1)
+        ax.plot(lams, coefs[:, j], color=colour, linewidth=1.6, zorder=2)
+    ax.axhline(0, color="0.2", linewidth=0.8, zorder=1)
+    ax.set_xscale("log")
+    if len(lams) > 1 and lams[0] > lams[-1]:
+        ax.set_xlim(lams[0], lams[-1])
+    lines = {int(j): line for j, line in zip(named, ax.lines[-1 - len(named) : -1], strict=True)}
+    ends = [(float(coefs[-1, j]), path.names[j], line.get_color()) for j, line in lines.items()]
+    if ends:
+        _end_labels(ax, ends)
+    ax.set_xlabel("λ")
+    ax.set_ylabel("weight")
+    if len(others):
+        ax.set_title(f"the {len(named)} largest of {len(order)} weights", pad=20)
+    _count_terms(ax, lams, path.n_terms[shown])
+    return ax
+
+
+def _end_labels(ax: Any, ends: list[tuple[float, str, Any]]) -> None:
+    """Write names at the right ends of lines, apart from each other."""
+    low, high = ax.get_ylim()
+    ends = sorted(ends, key=lambda end: end[0])
+    steps = 0.045 * (high - low) * np.arange(len(ends))
+    # The nearest heights that are so far apart.
+    heights = isotonic_regression(np.array([end[0] for end in ends]) - steps) + steps
+    for height, (_, name, colour) in zip(heights, ends, strict=True):
+        ax.annotate(
+            name,
+            (1, height),
+            xycoords=ax.get_yaxis_transform(),
+            xytext=(4, 0),
+            textcoords="offset points",
+            va="center",
+            color=colour,
+            fontsize="small",
+            annotation_clip=False,
+        )
+
+
+def _count_terms(ax: Any, lams: NDArray[np.float64], counts: NDArray[Any]) -> None:
+    """Write numbers of terms above the axes."""
+    for k in np.unique(np.linspace(0, len(lams) - 1, 6).round().astype(int)):
+        ax.annotate(
+            ("terms: " if k == 0 else "") + f"{counts[k]:.0f}",
+            (lams[k], 1),
+            xycoords=ax.get_xaxis_transform(),
+            xytext=(0, 3),
+            textcoords="offset points",
+            ha="left" if k == 0 else "right" if k == len(lams) - 1 else "center",
+            color="0.4",
+            fontsize="small",
+        )
+
+
+def selection(estimator: Any, ax: Axes | None = None) -> Axes:
+    """Draw the scores by which λ or γ was chosen, with a band of one standard error.
+
+    The point chosen is marked; where λ was chosen by cross-validation, both the best and the
+    largest within one standard error of it. Where λ and γ were chosen together, the curve is that
+    of γ, each with its best λ.
+
+    Parameters
+    ----------
+    estimator : estimator of fewer
+        Fitted, with ``lam`` or ``gamma`` set to ``"cv"`` or to a criterion.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw. The current axes by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        What was drawn on.
+
+    Examples
+    --------
+    >>> import fewer, numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(80, 6))
+    >>> lasso = fewer.LassoCV(lams=20).fit(X, 2 * X[:, 0] - X[:, 3])
+    >>> ax = fewer.plots.selection(lasso)  # doctest: +SKIP
+    """
+    pyplot = _pyplot()
+    found = getattr(estimator, "selection_", None)
+    if found is None:
+        raise ValueError(
+            f"{type(estimator).__name__} has chosen nothing: fit it with lam='cv' or gamma='cv'"
+        )
+    name = "gamma" if "gamma" in found.settings else "lam"
+    symbol = {"lam": "λ", "gamma": "γ"}[name]
+    values, means = found.values(name), found.values("mean")
+    loss = -means if found.larger_is_better else means
+    # For each value the best of the points that have it; logarithms need values above 0.
+    by_loss = np.lexsort((loss, values))
+    firsts = np.unique(values[by_loss], return_index=True)[1]
+    curve = by_loss[firsts]
+    curve = curve[values[curve] > 0]
+    if not len(curve):
+        raise ValueError(f"no {symbol} above 0 was tried: there is no curve to draw")
+    ax = pyplot.gca() if ax is None else ax
+    errors = found.values("standard_error")
+    at, mean, error = values[curve], means[curve], errors[curve]
+    if np.isfinite(error).all():
+        band = ax.fill_between(at, mean - error, mean + error, label="± 1 s.e.")
+        band.set(color="C0", alpha=0.2, linewidth=0)
+    ax.plot(at, mean, color="C0", linewidth=1.6, marker="." if len(at) < 30 else None)
+    marks = [("best", found.best, "C3", "-")]
+    if name == "lam" and np.isfinite(errors[found.best]):
+        near = np.flatnonzero(loss <= loss[found.best] + errors[found.best])
+        marks.append(("one s.e.", int(near[np.argmax(values[near])]), "C2", "--"))
+    for label, k, colour, style in marks:
+        if k == found.chosen:
+            label += ", chosen"
+        if values[k] > 0:
+            label += f": {symbol} = {values[k]:.3g}"
+            ax.axvline(values[k], color=colour, linestyle=style, linewidth=1.2, label=label)
+            ax.plot(values[k], means[k], "o", color=colour, markersize=5)
+    ax.set_xscale("log")
+    if mean.min() > 0 and mean.max() > 30 * mean.min():  # few bad points would hide the others
+        ax.set_yscale("log")
+        ax.set_ylim(bottom=0.6 * mean.min())
+    if name == "lam":
+        _count_terms(ax, at[::-1], found.values("terms")[curve[::-1]])
+        if len(at) > 1:
+            ax.set_xlim(at[-1], at[0])
+    ax.set_xlabel(symbol)
+    ax.set_ylabel(f"{found.score} in {found.folds} folds" if found.folds else found.score)
     ax.legend(loc="best", fontsize="small")
     return ax
 

@@ -16,6 +16,7 @@ from fewer._base import (
     Variant,
 )
 from fewer._docs import documented
+from fewer._select import CV, Lam, Rule
 
 
 @documented
@@ -99,7 +100,7 @@ class ProbitClassifier(Classifier):
         self,
         *,
         prior: Prior = "jeffreys",
-        lam: float | None = None,
+        lam: Lam | None = None,
         lam_ratio: float | None = None,
         basis: Basis = "linear",
         degree: int = 2,
@@ -113,6 +114,11 @@ class ProbitClassifier(Classifier):
         variant: Variant = "exact",
         max_terms: int | None = None,
         class_weight: ClassWeight | None = None,
+        cv: CV = 5,
+        scoring: str | None = None,
+        rule: Rule = "best",
+        lams: ArrayLike = 100,
+        gammas: ArrayLike = 9,
         tol: float = 1e-8,
         max_iter: int = 10000,
         max_time: float | None = None,
@@ -136,6 +142,11 @@ class ProbitClassifier(Classifier):
         self.variant = variant
         self.max_terms = max_terms
         self.class_weight = class_weight
+        self.cv = cv
+        self.scoring = scoring
+        self.rule = rule
+        self.lams = lams
+        self.gammas = gammas
         self.tol = tol
         self.max_iter = max_iter
         self.max_time = max_time

@@ -15,6 +15,7 @@ from fewer._base import (
     Variant,
 )
 from fewer._docs import documented
+from fewer._select import CV, Lam, Rule
 
 
 @documented
@@ -82,7 +83,7 @@ class SparseRegressor(Regressor):
         self,
         *,
         prior: Prior = "jeffreys",
-        lam: float | None = None,
+        lam: Lam | None = None,
         lam_ratio: float | None = None,
         noise: float | None = None,
         basis: Basis = "linear",
@@ -96,6 +97,11 @@ class SparseRegressor(Regressor):
         fit_intercept: Intercept = True,
         variant: Variant = "exact",
         max_terms: int | None = None,
+        cv: CV = 5,
+        scoring: str | None = None,
+        rule: Rule = "best",
+        lams: ArrayLike = 100,
+        gammas: ArrayLike = 9,
         tol: float = 1e-8,
         max_iter: int = 10000,
         max_time: float | None = None,
@@ -119,6 +125,11 @@ class SparseRegressor(Regressor):
         self.fit_intercept = fit_intercept
         self.variant = variant
         self.max_terms = max_terms
+        self.cv = cv
+        self.scoring = scoring
+        self.rule = rule
+        self.lams = lams
+        self.gammas = gammas
         self.tol = tol
         self.max_iter = max_iter
         self.max_time = max_time

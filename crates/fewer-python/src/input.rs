@@ -164,7 +164,6 @@ impl Held<'_> {
         Ok(Some((encoder, matrix)))
     }
 
-    /// A data set of these inputs, or of the table they were encoded from.
     /// Number of rows.
     pub fn rows(&self) -> usize {
         match self {
@@ -174,6 +173,7 @@ impl Held<'_> {
         }
     }
 
+    /// A data set of these inputs, or of the table they were encoded from.
     pub fn dataset<'a>(
         &'a self,
         encoded: Option<&'a (Encoder, Matrix)>,

@@ -5,6 +5,7 @@ mod error;
 mod function;
 mod input;
 mod model;
+mod problem;
 mod run;
 
 use pyo3::prelude::*;
@@ -12,10 +13,11 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _core {
     use super::*;
-    use crate::function::Function;
-    use crate::input::{Input, Targets, slice};
+    use crate::input::{Input, slice};
+    use crate::problem::{Folds, Problem};
     use fewer::Error;
     use fewer::basis::{Basis, Centres, FixedBasis, Gamma, KernelForm, KernelSettings};
+    use fewer::select::{self, Score, Search};
     use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
     use pyo3::types::PyDict;
 
@@ -28,43 +30,62 @@ mod _core {
         Ok(())
     }
 
-    /// Fits a method chosen by name, with settings as a JSON object.
-    ///
-    /// `y` are numbers, or (position of each row's class, classes).
-    /// `function` is (callable, its name, names of its values or, for a kernel, nothing); `progress` is called with
-    /// (iteration, terms, objective, residual) after each iteration.
+    /// Fits a method chosen by name, with settings as a JSON object; `folds` are those that choose
+    /// settings.
     #[pyfunction]
-    #[pyo3(signature = (method, settings, x, y, *, sample_weight = None, feature_names = None,
-                        target_name = None, function = None, progress = None))]
+    #[pyo3(signature = (method, settings, problem, folds = None))]
     fn fit<'py>(
         py: Python<'py>,
         method: &str,
         settings: &str,
-        x: Input<'py>,
-        y: Targets<'py>,
-        sample_weight: Option<PyReadonlyArray1<'py, f64>>,
-        feature_names: Option<Vec<String>>,
-        target_name: Option<String>,
-        function: Option<(Py<PyAny>, String, Option<Vec<String>>)>,
-        progress: Option<Py<PyAny>>,
+        problem: Problem<'py>,
+        folds: Option<Folds<'py>>,
     ) -> PyResult<PyModel> {
-        let held = x.hold()?;
-        let target = y.hold().map_err(error::to_python)?;
-        let weights = sample_weight.as_ref().map(slice).transpose().map_err(error::to_python)?;
-        let function = function.map(|(f, name, terms)| Function::new(f, name, terms));
-        let model = run::watched(py, progress, function.as_ref(), |observer| {
-            let encoded = held.encode()?;
-            let mut data = held.dataset(encoded.as_ref(), target, feature_names)?;
-            if let Some(weights) = weights {
-                data = data.with_weights(weights)?;
+        let folds = folds.map(|f| f.hold()).transpose().map_err(error::to_python)?;
+        let (model, function) = problem.run(py, |data, functions, observer| match folds {
+            None => fewer::method::fit(method, settings, functions, data, observer),
+            Some(folds) => {
+                let search = Search::new(method, settings)?.functions(functions);
+                search.folds(folds).fit(data, observer)
             }
-            if let Some(name) = target_name {
-                data = data.with_target_name(name);
-            }
-            let shared = function.as_ref().map(Function::shared);
-            fewer::method::fit(method, settings, shared, &data, observer)
         })?;
         Ok(PyModel::new(model, function))
+    }
+
+    /// Fits a method of one output for each λ.
+    #[pyfunction]
+    fn fit_path<'py>(
+        py: Python<'py>,
+        method: &str,
+        settings: &str,
+        problem: Problem<'py>,
+        lams: PyReadonlyArray1<'py, f64>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let lams = slice(&lams).map_err(error::to_python)?;
+        let (models, _) = problem.run(py, |data, functions, observer| {
+            fewer::method::fit_path(method, settings, functions, data, lams, observer)
+        })?;
+        model::path_to_dict(py, &models)
+    }
+
+    /// Judges a method in the folds, by the scores named or by all: what was found as JSON, then
+    /// mean predictions, probabilities of classes, and positions of the classes predicted.
+    #[pyfunction]
+    fn evaluate<'py>(
+        py: Python<'py>,
+        method: &str,
+        settings: &str,
+        problem: Problem<'py>,
+        folds: Folds<'py>,
+        scores: Vec<String>,
+    ) -> PyResult<model::Evaluated<'py>> {
+        let folds = folds.hold().map_err(error::to_python)?;
+        let scores = scores.iter().map(|s| s.parse()).collect::<fewer::Result<Vec<Score>>>();
+        let scores = scores.map_err(error::to_python)?;
+        let (evaluation, _) = problem.run(py, |data, functions, observer| {
+            select::evaluate(method, settings, functions, data, &folds, &scores, observer)
+        })?;
+        model::evaluation_to_python(py, evaluation)
     }
 
     /// The kernel matrix of rows `x` with the rows of `centres`; `kernel` is its name in settings.

@@ -8,11 +8,13 @@ use fewer::Result;
 use fewer::data::{DenseView, Features};
 use fewer::linalg::Matrix;
 use fewer::model::Model;
+use fewer::select::{Evaluation, Predicted};
 use numpy::npyffi::NPY_ORDER;
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::PathBuf;
 
@@ -77,6 +79,56 @@ impl PyModel {
             }
         })
     }
+}
+
+/// Models of a path, a row for each: weights of all functions of the basis in one array, of which
+/// the zeros are never written.
+pub fn path_to_dict<'py>(py: Python<'py>, models: &[Model]) -> PyResult<Bound<'py, PyDict>> {
+    let columns = models.first().map_or(0, Model::basis_size);
+    let coefs = PyArray2::zeros(py, [models.len(), columns], false);
+    let mut names: BTreeMap<usize, &str> = BTreeMap::new();
+    {
+        let mut rows = coefs.readwrite();
+        let values = rows.as_slice_mut()?;
+        for (row, model) in models.iter().enumerate() {
+            for term in model.terms() {
+                values[row * columns + term.index] = term.weights[0];
+                names.entry(term.index).or_insert(&term.name);
+            }
+        }
+    }
+    let array = |of: fn(&Model) -> f64| PyArray1::from_iter(py, models.iter().map(of));
+    let path = PyDict::new(py);
+    path.set_item("coefs", coefs)?;
+    path.set_item("lams", array(|m| m.report().lam.unwrap_or(f64::NAN)))?;
+    path.set_item("intercepts", array(|m| m.intercept_of(0)))?;
+    path.set_item("gaps", array(|m| m.report().certificate.value))?;
+    let n_terms: Vec<usize> = models.iter().map(Model::n_terms).collect();
+    path.set_item("n_terms", PyArray1::from_vec(py, n_terms))?;
+    let converged: Vec<bool> =
+        models.iter().map(|m| m.report().termination.is_converged()).collect();
+    path.set_item("converged", PyArray1::from_vec(py, converged))?;
+    path.set_item("names", names)?;
+    Ok(path)
+}
+
+/// An evaluation as JSON, mean predictions, probabilities of classes, and classes predicted.
+pub type Evaluated<'py> = (
+    String,
+    Option<Bound<'py, PyArray1<f64>>>,
+    Option<Bound<'py, PyArray2<f64>>>,
+    Option<Bound<'py, PyArray1<usize>>>,
+);
+
+pub fn evaluation_to_python(py: Python<'_>, evaluation: Evaluation) -> PyResult<Evaluated<'_>> {
+    let text = serde_json::to_string(&evaluation).unwrap_or_default();
+    Ok(match evaluation.predicted {
+        Predicted::Numbers { mean, .. } => (text, Some(PyArray1::from_vec(py, mean)), None, None),
+        Predicted::Classes { probabilities, codes } => {
+            let probabilities = to_array(py, &probabilities)?;
+            (text, None, Some(probabilities), Some(PyArray1::from_vec(py, codes)))
+        }
+    })
 }
 
 fn to_array<'py>(py: Python<'py>, matrix: &Matrix) -> PyResult<Bound<'py, PyArray2<f64>>> {
@@ -326,6 +378,13 @@ impl PyModel {
     #[getter]
     fn lam(&self) -> Option<f64> {
         self.model.report().lam
+    }
+
+    /// How settings were chosen, as JSON, where they were.
+    #[getter]
+    fn selection(&self) -> Option<String> {
+        let selection = self.model.report().selection.as_ref()?;
+        serde_json::to_string(selection).ok()
     }
 
     /// Columns that took no part, with the reasons.

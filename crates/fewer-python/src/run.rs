@@ -2,7 +2,7 @@
 
 use crate::error::{from_panic, to_python};
 use crate::function::{Block, Function};
-use fewer::engine::{Interrupted, Observer, Progress};
+use fewer::engine::{Interrupted, Observer, Progress, SelectionProgress};
 use fewer::linalg::Matrix;
 use fewer::{Error, Result};
 use pyo3::prelude::*;
@@ -19,6 +19,7 @@ const POLL: Duration = Duration::from_millis(10);
 /// What a running fit asks of the thread that called it.
 pub enum Message {
     Progress(Progress),
+    Selection(SelectionProgress),
     Call(Call),
     Done,
 }
@@ -42,6 +43,12 @@ impl Observer for Watch<'_> {
     fn progress(&self, progress: Progress) {
         if let Some(caller) = &self.progress {
             let _ = caller.send(Message::Progress(progress));
+        }
+    }
+
+    fn selection(&self, progress: SelectionProgress) {
+        if let Some(caller) = &self.progress {
+            let _ = caller.send(Message::Selection(progress));
         }
     }
 
@@ -85,7 +92,13 @@ pub fn watched<T: Send>(
                         let report = (p.iteration, p.terms, p.objective, p.residual);
                         progress.as_ref().map_or(Ok(()), |f| f.call1(py, report).map(|_| ()))
                     }),
-                    Ok(Message::Progress(_)) | Err(RecvTimeoutError::Timeout) => Ok(()),
+                    Ok(Message::Selection(s)) if raised_here.is_none() => Python::attach(|py| {
+                        let report = (s.done, s.all, s.best, s.seconds_left);
+                        let Some(f) = &progress else { return Ok(()) };
+                        f.call_method1(py, "selection", report).map(|_| ())
+                    }),
+                    Ok(Message::Progress(_) | Message::Selection(_))
+                    | Err(RecvTimeoutError::Timeout) => Ok(()),
                     Ok(Message::Call(call)) => {
                         let values =
                             Python::attach(|py| call.function.call(py, call.x, call.centres));
