@@ -8,7 +8,7 @@ const STYLE: &str = "\
 .fw-grid{stroke:#e4e8ec}.fw-axis{stroke:#9aa5b1}.fw-guide{stroke:#66727f;stroke-width:1.5;stroke-dasharray:6 4}\
 .fw-plus{fill:#2b6cb0}.fw-minus{fill:#c05621}.fw-dot{fill:#2b6cb0;fill-opacity:.45}\
 .fw-line{stroke:#2b6cb0;stroke-width:2;fill:none}\
-.fw-path{stroke-width:1.8;fill:none;stroke-linejoin:round}.fw-faint{stroke:#c3cbd3}\
+.fw-path{stroke-width:1.8;fill:none;stroke-linejoin:round}.fw-faint{stroke:#c3cbd3}.fw-dash{stroke-dasharray:8 3}\
 .fw-path0{stroke:#2b6cb0}.fw-path1{stroke:#c05621}.fw-path2{stroke:#2f855a}.fw-path3{stroke:#805ad5}\
 .fw-path4{stroke:#b7791f}.fw-path5{stroke:#d53f8c}\
 .fw-class0{fill:#2b6cb0}.fw-class1{fill:#c05621}.fw-class2{fill:#2f855a}.fw-class3{fill:#805ad5}\
@@ -156,6 +156,25 @@ pub fn shortened(text: &str, width: f64) -> String {
     let mut out: String = text.chars().take_while(fits).collect();
     out.push('…');
     out
+}
+
+/// The same for names, which often differ at their end: cut in the middle.
+pub fn shortened_inside(text: &str, width: f64) -> String {
+    if text_width(text) <= width {
+        return text.into();
+    }
+    let half = (width - char_width('…')) / 2.0;
+    let part = |characters: &mut dyn Iterator<Item = char>| -> Vec<char> {
+        let mut used = 0.0;
+        let fits = |c: &char| {
+            used += char_width(*c);
+            used <= half
+        };
+        characters.take_while(fits).collect()
+    };
+    let start = part(&mut text.chars());
+    let end = part(&mut text.chars().rev());
+    start.into_iter().chain(['…']).chain(end.into_iter().rev()).collect()
 }
 
 /// A linear map from values to pixels.

@@ -3,6 +3,11 @@
 use crate::chart::{Anchor, Chart, Scale, text_width};
 use crate::number;
 
+/// About three digits of a value that is named in a picture.
+pub fn short(value: f64) -> String {
+    if value.abs() >= 1e3 { number(value.round(), 3) } else { number(value, 3) }
+}
+
 /// A gap between labels.
 const GAP: f64 = 14.0;
 
@@ -79,7 +84,7 @@ impl LogAxis {
 
     /// Draws the number of terms of the (value, terms) pairs, which go across in order.
     pub fn draw_terms(&self, chart: &mut Chart, y: f64, points: &[(f64, f64)]) {
-        chart.text(self.scale.from - 8.0, y, "fw-muted", Anchor::End, "terms");
+        chart.text(self.scale.from - 24.0, y, "fw-muted", Anchor::End, "terms");
         let mut free = f64::NEG_INFINITY;
         for &(value, terms) in points {
             let (x, label) = (self.at(value), number(terms, 2));

@@ -1,7 +1,7 @@
 //! The terms of a model as its penalty weakens.
 
-use crate::chart::{Anchor, Chart, Scale, shortened, text_width};
-use crate::log_axis::LogAxis;
+use crate::chart::{Anchor, Chart, Scale, shortened, shortened_inside, text_width};
+use crate::log_axis::{LogAxis, short};
 use crate::number;
 use fewer::model::{Model, Term};
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ const TERMS: f64 = 56.0;
 const TOP: f64 = 66.0;
 const BOTTOM: f64 = 396.0;
 const HEIGHT: f64 = 450.0;
-const WIDEST_NAME: f64 = 140.0;
+const WIDEST_NAME: f64 = 160.0;
 const NAME_HEIGHT: f64 = 16.0;
 /// Terms that have a colour and a name, and all that are drawn.
 const NAMED: usize = 12;
@@ -30,7 +30,7 @@ pub fn path_svg(path: &[Model], mark: Option<(f64, &str)>) -> Option<String> {
     models.sort_by(|a, b| b.0.total_cmp(&a.0));
     let lines = lines(&models);
     let named = lines.iter().take(NAMED).filter(|line| line.last() != 0.0);
-    let names: Vec<String> = named.clone().map(|l| shortened(l.name, WIDEST_NAME)).collect();
+    let names: Vec<String> = named.clone().map(|l| shortened_inside(l.name, WIDEST_NAME)).collect();
     let names_width = names.iter().map(|n| text_width(n)).fold(0.0, f64::max);
     let right = WIDTH - 36.0 - names_width;
 
@@ -55,7 +55,9 @@ pub fn path_svg(path: &[Model], mark: Option<(f64, &str)>) -> Option<String> {
         let points: Vec<(f64, f64)> =
             line.drawn().map(|i| (across.at(models[i].0), up.at(line.effects[i]))).collect();
         let class = match k < NAMED {
-            true => format!("fw-path fw-path{}", k % COLOURS),
+            // The colours come twice, the second time dashed.
+            true if k < COLOURS => format!("fw-path fw-path{k}"),
+            true => format!("fw-path fw-dash fw-path{}", k % COLOURS),
             false => "fw-path fw-faint".into(),
         };
         chart.polyline(&class, &points);
@@ -70,7 +72,7 @@ pub fn path_svg(path: &[Model], mark: Option<(f64, &str)>) -> Option<String> {
     }
     if let Some((lam, name)) = mark.filter(|m| m.0.is_finite() && m.0 > 0.0) {
         let x = across.at(lam).clamp(LEFT, right);
-        let label = format!("{name}: {}", number(lam, 3));
+        let label = format!("{name}: {}", short(lam));
         chart.line("fw-guide", (x, TOP), (x, BOTTOM));
         match x + 8.0 + text_width(&label) > right {
             true => chart.text(x - 8.0, TOP + 16.0, "fw-ink", Anchor::End, &label),

@@ -1,7 +1,7 @@
 //! How settings were chosen.
 
 use crate::chart::{Anchor, Chart, Scale, shortened, text_width};
-use crate::log_axis::LogAxis;
+use crate::log_axis::{LogAxis, short};
 use crate::number;
 use fewer::select::{Point, Rule, Selection};
 use serde_json::Value;
@@ -15,6 +15,8 @@ const TOP: f64 = 66.0;
 const CURVE_TOP: f64 = 116.0;
 const BOTTOM: f64 = 356.0;
 const HEIGHT: f64 = 410.0;
+/// Standard errors of the best point from its mean that are drawn.
+const FARTHEST: f64 = 20.0;
 
 /// The mean score by λ (or γ) with its standard error and the number of terms; the best point and
 /// the simplest within one standard error of it are marked. Where several settings were chosen, the
@@ -40,7 +42,12 @@ pub fn selection_svg(selection: &Selection) -> Option<String> {
     let error = |p: &Point| p.standard_error.filter(|e| e.is_finite()).unwrap_or(0.0);
     let points = || curve.iter().map(|&(value, k)| (value, &selection.points[k]));
 
+    // Far from the best, where the curve may rise without end, it leaves the picture.
+    let best = selection.best_point();
+    let far = if error(best) > 0.0 { FARTHEST * error(best) } else { f64::INFINITY };
+    let (low, high) = (best.mean - far, best.mean + far);
     let values = points().flat_map(|(_, p)| [p.mean - error(p), p.mean + error(p)]);
+    let values = values.map(|v| v.clamp(low, high));
     let up = Scale::covering(values, 0.03, BOTTOM, CURVE_TOP);
     let mut chart = Chart::new(WIDTH, HEIGHT);
     let heading = shortened(&heading(selection, &fixed), WIDTH - 32.0);
@@ -60,26 +67,65 @@ pub fn selection_svg(selection: &Selection) -> Option<String> {
     across.draw_terms(&mut chart, TERMS, &terms);
 
     for (value, p) in points().filter(|(_, p)| error(p) > 0.0) {
-        let (x, error) = (across.at(value), error(p));
-        chart.line("fw-axis", (x, up.at(p.mean - error)), (x, up.at(p.mean + error)));
+        let (x, from, to) = (across.at(value), p.mean - error(p), p.mean + error(p));
+        if from < high && to > low {
+            chart.line("fw-axis", (x, up.at(from.max(low))), (x, up.at(to.min(high))));
+        }
     }
-    let line: Vec<(f64, f64)> = points().map(|(v, p)| (across.at(v), up.at(p.mean))).collect();
-    chart.polyline("fw-line", &line);
-    line.iter().for_each(|&(x, y)| chart.dot(x, y));
+    let line: Vec<(f64, f64)> = points().map(|(v, p)| (across.at(v), p.mean)).collect();
+    for part in parts_within(&line, low, high) {
+        let part: Vec<(f64, f64)> = part.iter().map(|&(x, mean)| (x, up.at(mean))).collect();
+        chart.polyline("fw-line", &part);
+    }
+    for &(x, mean) in line.iter().filter(|p| (low..=high).contains(&p.1)) {
+        chart.dot(x, up.at(mean));
+    }
 
-    for (row, (k, label)) in marks(selection).into_iter().enumerate() {
-        let Some(value) = curve.iter().find(|c| c.1 == k).map(|c| c.0) else { continue };
-        let x = across.at(value);
-        let label = format!("{label}: {}", number(value, 3));
+    let marks: Vec<(f64, String)> = marks(selection)
+        .into_iter()
+        .filter_map(|(k, label)| Some((curve.iter().find(|c| c.1 == k)?.0, label)))
+        .map(|(value, label)| (across.at(value), format!("{label}: {}", short(value))))
+        .collect();
+    for (row, (x, label)) in marks.iter().enumerate() {
         let y = TOP + 18.0 + 18.0 * row as f64;
-        chart.line("fw-guide", (x, TOP), (x, BOTTOM));
-        // Beside the line, on the side where there is room.
-        match x + 8.0 + text_width(&label) > RIGHT {
-            true => chart.text(x - 8.0, y, "fw-ink", Anchor::End, &label),
-            false => chart.text(x + 8.0, y, "fw-ink", Anchor::Start, &label),
+        chart.line("fw-guide", (*x, TOP), (*x, BOTTOM));
+        // Away from the other line, if there is room.
+        let (fits_left, fits_right) =
+            (x - 8.0 - text_width(label) > LEFT, x + 8.0 + text_width(label) < RIGHT);
+        let other_right = marks.iter().any(|other| other.0 > *x);
+        match fits_left && (other_right || !fits_right) {
+            true => chart.text(x - 8.0, y, "fw-ink", Anchor::End, label),
+            false => chart.text(x + 8.0, y, "fw-ink", Anchor::Start, label),
         }
     }
     Some(chart.finish(&format!("{} by {symbol}", selection.score)))
+}
+
+/// The parts of a line between two heights, cut where they cross.
+fn parts_within(line: &[(f64, f64)], low: f64, high: f64) -> Vec<Vec<(f64, f64)>> {
+    let mut parts: Vec<Vec<(f64, f64)>> = Vec::new();
+    for ends in line.windows(2) {
+        let (mut a, mut b) = (ends[0], ends[1]);
+        if a.1.max(b.1) < low || a.1.min(b.1) > high {
+            continue;
+        }
+        let crossing = |height: f64| {
+            let part = (height - ends[0].1) / (ends[1].1 - ends[0].1);
+            (ends[0].0 + part * (ends[1].0 - ends[0].0), height)
+        };
+        for end in [&mut a, &mut b] {
+            if end.1 < low {
+                *end = crossing(low);
+            } else if end.1 > high {
+                *end = crossing(high);
+            }
+        }
+        match parts.last_mut() {
+            Some(part) if part.last() == Some(&a) => part.push(b),
+            _ => parts.push(vec![a, b]),
+        }
+    }
+    parts
 }
 
 /// The setting to draw across: λ where it was chosen.

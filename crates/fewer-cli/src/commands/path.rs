@@ -1,6 +1,7 @@
 //! `fewer path`
 
 use clap::Args;
+use fewer::Error;
 use fewer::data::{Dataset, Target};
 use fewer::method::{Task, fit_path};
 use fewer::model::Model;
@@ -85,7 +86,14 @@ impl PathCommand {
         let search = self.settings.search_lam(method, USUAL, training.groups.as_deref())?;
         let watch = Watch::new(self.quiet, self.verbose);
         let (selection, steps) = until_safe(|| {
-            let selection = search.run(&data, &watch).map_err(failure)?;
+            let selection = search.run(&data, &watch).map_err(|e| match e {
+                Error::Setting { name, .. } if name == "lam" => Failure::Input(
+                    "a path is that of λ, and these settings have none: take --method lasso, or \
+                     --prior laplace"
+                        .into(),
+                ),
+                other => failure(other),
+            })?;
             let lams: Vec<f64> =
                 selection.points.iter().filter_map(|p| p.settings.get("lam")?.as_f64()).collect();
             let settings = self.settings.to_method_json();
@@ -182,9 +190,9 @@ fn explained(model: &Model, data: &Dataset<'_>) -> Option<f64> {
     part.is_finite().then_some(part)
 }
 
-/// The most steps that are listed, and the most terms named in each.
+/// The most steps that are listed, and the width of the names of terms in each.
 const MOST_STEPS: usize = 40;
-const MOST_NAMES: usize = 4;
+const WIDEST_NAMES: usize = 48;
 
 fn indices(model: &Model) -> BTreeMap<usize, &str> {
     model.terms().iter().map(|t| (t.index, t.name.as_str())).collect()
@@ -240,9 +248,16 @@ fn names(sign: char, of: &BTreeMap<usize, &str>, without: &BTreeMap<usize, &str>
         .filter(|(index, _)| !without.contains_key(index))
         .map(|(_, name)| format!("{sign}{name}"))
         .collect();
-    if names.len() > MOST_NAMES + 1 {
-        let more = names.len() - MOST_NAMES;
-        names.truncate(MOST_NAMES);
+    let mut width = 0;
+    let fits = |name: &&String| {
+        width += name.chars().count() + 1;
+        width <= WIDEST_NAMES
+    };
+    let shown = names.iter().take_while(fits).count().max(1);
+    // The last name takes no more room than to say that there is one more.
+    if names.len() > shown + 1 {
+        let more = names.len() - shown;
+        names.truncate(shown);
         names.push(format!("{sign}{more} more"));
     }
     names.join(" ")
