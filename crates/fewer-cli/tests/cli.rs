@@ -337,6 +337,9 @@ fn missing_values_are_dropped_or_filled() {
     assert!(stderr(&output).contains("3 missing values filled in"), "{}", stderr(&output));
     place.refused("predict mean.json holes.csv --missing error", &["row 1, column 'city'"]);
 
+    let text = place.good("cv holes.csv --target price --missing mean");
+    assert!(text.contains("note: missing values are filled in from all rows"), "{text}");
+
     place.good("fit houses.csv --target price --out plain.json");
     place.refused("predict plain.json holes.csv", &["row 1, column 'city'", "--missing drop"]);
     let output = place.run("predict plain.json holes.csv --missing drop");
@@ -529,7 +532,7 @@ fn ctrl_c_ends_a_fit_and_leaves_earlier_files() {
 fn ctrl_c_leaves_the_complete_part_of_a_search() {
     use std::io::{BufRead, BufReader, Read};
     let place = Place::new();
-    place.put("houses.csv", houses(3000));
+    place.put("houses.csv", houses(800));
     place.put("table.csv", "earlier");
     let mut child = place
         .command(

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::choosing::{score, score_names};
 use crate::failure::{Failure, Outcome};
-use crate::input::{DataArgs, Roles, Training, speaker};
+use crate::input::{DataArgs, MissingArg, Roles, Training, speaker};
 use crate::output;
 use crate::selection::{
     choice, folds_text, points_csv, points_table, settings_text, symbol, table, value_text,
@@ -161,6 +161,10 @@ impl Cv {
         drop(watch);
         if training.groups.is_some() && self.settings.word() == Some("cv") {
             let note = "the folds that choose settings may split groups; those that judge do not";
+            found.notes.push(note.into());
+        }
+        if self.data.how.missing == Some(MissingArg::Mean) {
+            let note = "missing values are filled in from all rows, those that judge included";
             found.notes.push(note.into());
         }
         if let Some(file) = out {

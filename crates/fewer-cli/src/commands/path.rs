@@ -227,7 +227,7 @@ fn steps_table(steps: &[Step], selection: &Selection, task: Task) -> String {
         rows.push(vec![
             number(step.lam, 5),
             step.model.n_terms().to_string(),
-            step.explained.map_or("–".into(), |r| format!("{r:.4}")),
+            step.explained.map_or("–".into(), part_text),
             if k == selection.chosen { selection.score.clone() } else { String::new() },
             [entered, left].into_iter().filter(|t| !t.is_empty()).collect::<Vec<_>>().join("  "),
         ]);
@@ -239,6 +239,11 @@ fn steps_table(steps: &[Step], selection: &Selection, task: Task) -> String {
         text.push_str(&format!("{shown} of {all} λ's; --csv writes all\n"));
     }
     text
+}
+
+/// Four decimals; rounding leaves no negative zero.
+fn part_text(part: f64) -> String {
+    format!("{:.4}", (part * 1e4).round() / 1e4 + 0.0)
 }
 
 /// The terms of one model that another has not.
