@@ -50,16 +50,39 @@ impl From<fewer::Error> for Failure {
         match error {
             fewer::Error::Interrupted => Failure::Interrupted,
             fewer::Error::Setting { name, value, expected } => {
-                let flag = match name.as_str() {
+                let flag: String = match name.as_str() {
                     "n_jobs" => "threads".into(),
                     "random_state" => "seed".into(),
+                    "cv" => "folds".into(),
+                    "cv_repeats" => "repeats".into(),
+                    "cv_shuffle" => "shuffle".into(),
                     name => name.replace('_', "-"),
                 };
-                Failure::Input(format!("--{flag} {value}: {expected}"))
+                let value = value.trim_matches('"');
+                let given = match (flag.as_str(), value) {
+                    // These take no value.
+                    ("shuffle" | "positive" | "relaxed", "true") => format!("--{flag}"),
+                    (flag, value) => format!("--{flag} {value}"),
+                };
+                Failure::Input(format!("{given}: {}", as_flags(&expected)))
             }
             other => Failure::Input(other.to_string()),
         }
     }
+}
+
+/// What the library says of settings, in terms of flags.
+fn as_flags(text: &str) -> String {
+    [
+        ("set lam or gamma to \"cv\"", "add --lam cv or --gamma cv"),
+        ("set lam to \"cv\"", "add --lam cv"),
+        ("set gamma to \"cv\"", "add --gamma cv"),
+        ("\"basis\": \"rbf\"", "--basis rbf"),
+        ("cv_shuffle", "--shuffle"),
+        ("cv_repeats", "--repeats"),
+    ]
+    .iter()
+    .fold(text.to_string(), |text, (setting, flag)| text.replace(setting, flag))
 }
 
 impl From<fewer_files::ReadError> for Failure {

@@ -1,9 +1,11 @@
 //! The `fewer` command.
 
+mod choosing;
 mod commands;
 mod failure;
 mod input;
 mod output;
+mod selection;
 mod settings;
 mod watch;
 
@@ -29,6 +31,8 @@ enum Command {
     Fit(Box<commands::fit::Fit>),
     Predict(commands::predict::Predict),
     Score(commands::score::Score),
+    Cv(Box<commands::cv::Cv>),
+    Path(Box<commands::path::PathCommand>),
     Explain(commands::explain::Explain),
     Report(commands::report::Report),
     Demo(commands::demo::Demo),
@@ -39,6 +43,8 @@ fn run(command: Command) -> Outcome {
         Command::Fit(command) => command.run(),
         Command::Predict(command) => command.run(),
         Command::Score(command) => command.run(),
+        Command::Cv(command) => command.run(),
+        Command::Path(command) => command.run(),
         Command::Explain(command) => command.run(),
         Command::Report(command) => command.run(),
         Command::Demo(command) => command.run(),

@@ -3,10 +3,12 @@
 use fewer::model::{CertificateKind, Model};
 use fewer_report::{Accuracy, Score, formulas, number};
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use crate::failure::{Failure, Outcome};
+use crate::selection::choice;
 use crate::watch::until_safe;
 
 /// Prints a message on the standard error, if anyone listens.
@@ -45,6 +47,17 @@ pub fn check_path(path: &Path) -> Outcome<PathBuf> {
             }
             _ => Ok(path.into()),
         },
+    }
+}
+
+/// The same for what is made of data, which it must not replace.
+pub fn check_result(path: &Path, data: &Path) -> Outcome<PathBuf> {
+    let out = check_path(path)?;
+    match (out.canonicalize(), data.canonicalize()) {
+        (Ok(a), Ok(b)) if a == b => {
+            Err(Failure::in_file(path, "this would replace the data; choose another name"))
+        }
+        _ => Ok(out),
     }
 }
 
@@ -107,6 +120,9 @@ pub fn model_json(model: &Model) -> Value {
     });
     if let Some(classes) = model.classes() {
         value["classes"] = json!(classes);
+    }
+    if let Some(selection) = &report.selection {
+        value["selection"] = json!(selection);
     }
     value
 }
@@ -188,8 +204,10 @@ pub fn summary(model: &Model, score: Option<&Score>) -> String {
     if let Some(noise) = model.noise_std() {
         lines.push(("noise", format!("{} (standard deviation)", number(noise, 5))));
     }
-    if let Some(lam) = report.lam {
-        lines.push(("λ", number(lam, 5)));
+    match (&report.selection, report.lam) {
+        (Some(selection), _) => lines.push(("chosen", choice(selection))),
+        (None, Some(lam)) => lines.push(("λ", number(lam, 5))),
+        (None, None) => {}
     }
     let certificate = &report.certificate;
     let kind = match certificate.kind {
@@ -218,4 +236,10 @@ pub fn summary(model: &Model, score: Option<&Score>) -> String {
 /// R², or why there is none.
 pub fn r2(accuracy: &Accuracy) -> String {
     accuracy.r2.map_or("not defined (constant target)".into(), |r2| format!("{r2:.4}"))
+}
+
+/// A text as a cell of CSV.
+pub fn csv_cell(text: &str) -> Cow<'_, str> {
+    let plain = !text.contains([',', '"', '\n', '\r']) && text.trim() == text;
+    if plain { text.into() } else { format!("\"{}\"", text.replace('"', "\"\"")).into() }
 }

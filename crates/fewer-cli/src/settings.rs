@@ -3,8 +3,10 @@
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use fewer::method::{METHODS, MethodInfo, Task};
+use fewer::select::{CrossValidation, Search};
 use serde_json::{Map, Value, json};
 
+use crate::choosing::{CRITERIA, Choosing};
 use crate::failure::{Failure, Outcome};
 
 /// The method and its settings; one that is not given has the method's default.
@@ -26,8 +28,8 @@ pub struct Settings {
     /// Degree of the polynomial basis or kernel [default: 2]
     #[arg(long, value_name = "N")]
     degree: Option<usize>,
-    /// Width of a kernel: a number, or `scale` or `median` to read it off the data
-    /// [default: scale]
+    /// Width of a kernel: a number, or `scale` or `median` to read it off the data, or `cv`,
+    /// `bic`, `ebic` or `aic` to choose it [default: scale]
     #[arg(long, value_parser = gamma, allow_negative_numbers = true)]
     gamma: Option<Value>,
     /// Constant of the polynomial kernel [default: 1]
@@ -51,27 +53,29 @@ pub struct Settings {
     /// The prior on the weights [default: jeffreys, which has nothing to tune]
     #[arg(long, value_parser = ["jeffreys", "laplace", "gaussian"])]
     prior: Option<String>,
-    /// Strength of the laplace or gaussian prior, or of the lasso's penalty
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
-    lam: Option<f64>,
+    /// Strength of the laplace or gaussian prior or of the lasso: a number, or `cv` to choose it by
+    /// cross-validation, or `bic`, `ebic` or `aic` by that criterion
+    #[arg(long, value_name = "NUMBER|WORD", value_parser = lam, allow_negative_numbers = true)]
+    lam: Option<Value>,
     /// The same as a part of the strength that leaves no term
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     lam_ratio: Option<f64>,
-    /// Part of the L1 penalty of the lasso; the rest is L2 [default: 1]
+    /// Elastic net of the lasso: the part of the penalty that is on absolute values, the rest is
+    /// on squares [default: 1]
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     l1_ratio: Option<f64>,
-    /// A factor on the penalty of each function of the basis, such as 1,0.5,0; 0 for none
-    #[arg(long, value_name = "NUMBERS", value_parser = numbers, allow_hyphen_values = true)]
-    penalty_factors: Option<Value>,
-    /// Whether the lasso's weights must be at least 0 [default: false]
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
-    positive: Option<bool>,
-    /// Exponent of the adaptive lasso, which penalises strong columns less
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    /// Lasso: weights are at least 0
+    #[arg(long)]
+    positive: bool,
+    /// Adaptive lasso: penalties divided by this power of the weights of a ridge regression
+    #[arg(long, value_name = "EXPONENT", allow_negative_numbers = true)]
     adaptive: Option<f64>,
-    /// Whether the lasso fits the terms kept again by least squares [default: false]
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
-    relaxed: Option<bool>,
+    /// Lasso: refit the terms kept by least squares
+    #[arg(long)]
+    relaxed: bool,
+    /// Lasso: a factor on the penalty of each function of the basis, in their order; 0: none
+    #[arg(long, value_name = "NUMBER,...", value_delimiter = ',', allow_negative_numbers = true)]
+    penalty_factors: Option<Vec<f64>>,
     /// Standard deviation of the noise [default: estimated]
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     noise: Option<f64>,
@@ -99,6 +103,8 @@ pub struct Settings {
     /// Number of threads; the answer does not depend on it [default: all]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
+    #[command(flatten)]
+    choosing: Choosing,
 }
 
 const BASES: [&str; 9] = [
@@ -159,14 +165,100 @@ impl Settings {
         self.given_method().unwrap_or(usual_method(task)).short
     }
 
-    /// What was given, as the library takes it.
-    pub fn to_json(&self) -> String {
+    /// The same, with another method where none was asked for.
+    pub fn method_or(&self, task: Task, usual: Option<&'static str>) -> &'static str {
+        match (self.given_method(), usual) {
+            (None, Some(usual)) => usual,
+            _ => self.method(task),
+        }
+    }
+
+    /// The word that says how a setting is chosen, if one is.
+    pub fn word(&self) -> Option<&str> {
+        let given = [&self.lam, &self.gamma].into_iter().flatten();
+        given.filter_map(Value::as_str).find(|word| *word == "cv" || CRITERIA.contains(word))
+    }
+
+    /// The word or number given for λ.
+    pub fn lam(&self) -> Option<&Value> {
+        self.lam.as_ref()
+    }
+
+    /// Whether γ is to be chosen.
+    pub fn chooses_gamma(&self) -> bool {
+        let gamma = self.gamma.as_ref().and_then(Value::as_str);
+        gamma.is_some_and(|word| word == "cv" || CRITERIA.contains(&word))
+    }
+
+    /// A search for what the flags leave open; it is empty where they leave nothing.
+    pub fn search(&self, method: &str, groups: Option<&[String]>) -> Outcome<Search> {
+        let mut settings = self.values();
+        settings.extend(self.choosing.folds());
+        self.search_with(method, settings, groups)
+    }
+
+    /// The same, with λ chosen by `word` where nothing was said of it.
+    pub fn search_lam(
+        &self,
+        method: &str,
+        word: &str,
+        groups: Option<&[String]>,
+    ) -> Outcome<Search> {
+        let mut settings = self.values();
+        settings.extend(self.choosing.folds());
+        settings.entry("lam").or_insert(json!(word));
+        self.search_with(method, settings, groups)
+    }
+
+    fn search_with(
+        &self,
+        method: &str,
+        settings: Map<String, Value>,
+        groups: Option<&[String]>,
+    ) -> Outcome<Search> {
+        let search = Search::new(method, &Value::Object(settings).to_string())?;
+        match groups {
+            None => Ok(search),
+            Some(_) if self.word() != Some("cv") => Err(Failure::Input(
+                "--group keeps rows together in folds, and there are none: choose a setting by \
+                 cross-validation, such as --lam cv, or leave it out"
+                    .into(),
+            )),
+            Some(groups) => Ok(search.folds(self.folds(Some(groups))?)),
+        }
+    }
+
+    /// The folds that the flags ask for.
+    pub fn folds(&self, groups: Option<&[String]>) -> Outcome<CrossValidation> {
+        self.choosing.cross_validation(self.seed.unwrap_or(0), groups)
+    }
+
+    /// The settings of a method that is judged in folds, and so has its own folds within those.
+    pub fn to_nested_json(&self) -> String {
+        let mut settings = self.values();
+        if self.word() == Some("cv") {
+            settings.extend(self.choosing.folds());
+            settings.remove("cv_repeats");
+        }
+        Value::Object(settings).to_string()
+    }
+
+    /// The settings of the method alone.
+    pub fn to_method_json(&self) -> String {
+        let mut settings = self.values();
+        settings.retain(|name, _| !self.choosing.has(name));
+        settings.retain(|name, value| name != "lam" || value.is_number());
+        Value::Object(settings).to_string()
+    }
+
+    /// What was given, save the folds, as the library takes it.
+    fn values(&self) -> Map<String, Value> {
         let intercept = self.fit_intercept.as_deref().map(|word| match word {
             "true" => json!(true),
             "false" => json!(false),
             word => json!(word),
         });
-        let given: Map<String, Value> = [
+        let mut given: Map<String, Value> = [
             ("basis", json!(self.basis)),
             ("degree", json!(self.degree)),
             ("gamma", json!(self.gamma)),
@@ -180,10 +272,10 @@ impl Settings {
             ("lam", json!(self.lam)),
             ("lam_ratio", json!(self.lam_ratio)),
             ("l1_ratio", json!(self.l1_ratio)),
-            ("penalty_factors", json!(self.penalty_factors)),
-            ("positive", json!(self.positive)),
+            ("positive", json!(self.positive.then_some(true))),
             ("adaptive", json!(self.adaptive)),
-            ("relaxed", json!(self.relaxed)),
+            ("relaxed", json!(self.relaxed.then_some(true))),
+            ("penalty_factors", json!(self.penalty_factors)),
             ("noise", json!(self.noise)),
             ("standardize", json!(self.standardize)),
             ("fit_intercept", json!(intercept)),
@@ -198,16 +290,27 @@ impl Settings {
         .filter(|(_, value)| !value.is_null())
         .map(|(name, value)| (name.to_string(), value))
         .collect();
-        Value::Object(given).to_string()
+        given.extend(self.choosing.values());
+        given
     }
 }
 
 /// A number or the name of a rule.
 fn gamma(text: &str) -> Result<Value, String> {
-    match (text, text.parse::<f64>()) {
-        ("scale" | "median", _) => Ok(json!(text)),
-        (_, Ok(number)) if number.is_finite() => Ok(json!(number)),
-        _ => Err("expected a number, scale or median".into()),
+    number_or(text, &["scale", "median"])
+}
+
+fn lam(text: &str) -> Result<Value, String> {
+    number_or(text, &[])
+}
+
+/// A number, one of the words, or a way to choose.
+fn number_or(text: &str, words: &[&str]) -> Result<Value, String> {
+    let words: Vec<&str> = words.iter().copied().chain(["cv"]).chain(CRITERIA).collect();
+    match text.parse::<f64>() {
+        _ if words.contains(&text) => Ok(json!(text)),
+        Ok(number) if number.is_finite() => Ok(json!(number)),
+        _ => Err(format!("expected a number or one of {}", words.join(", "))),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Progress on the standard error, and Ctrl-C.
 
-use fewer::engine::{Interrupted, Observer, Progress};
+use fewer::engine::{Interrupted, Observer, Progress, SelectionProgress};
+use fewer_report::number;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
@@ -29,10 +30,21 @@ pub fn listen_for_interrupts() {
 /// Does work that looks after Ctrl-C itself, or is too short and delicate to be cut: a fit, or
 /// the writing of a file. A second Ctrl-C ends it nevertheless.
 pub fn until_safe<T>(work: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
+    let outcome = until_stopped(work);
+    if was_interrupted() { Err(Failure::Interrupted) } else { outcome }
+}
+
+/// The same for work of which a part is worth having: what it returns is kept after Ctrl-C.
+pub fn until_stopped<T>(work: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
     BUSY.fetch_add(1, SeqCst);
     let outcome = work();
     BUSY.fetch_sub(1, SeqCst);
-    if STOP.load(SeqCst) { Err(Failure::Interrupted) } else { outcome }
+    outcome
+}
+
+/// Whether Ctrl-C was pressed.
+pub fn was_interrupted() -> bool {
+    STOP.load(SeqCst)
 }
 
 /// Shows how far a fit is.
@@ -72,8 +84,33 @@ impl Observer for Watch {
         }
     }
 
+    fn selection(&self, p: SelectionProgress) {
+        let line = || {
+            let best = p.best.map_or(String::new(), |b| format!(", best {}", number(b, 4)));
+            let left = p.seconds_left.filter(|_| p.done < p.all).map(time).unwrap_or_default();
+            format!("{} of {} fits{best}{left}", p.done, p.all)
+        };
+        if let Some(bar) = &self.bar {
+            bar.set_message(line());
+        }
+        let tenth = (p.all / 10).max(1);
+        if self.verbose && (p.done.is_multiple_of(tenth) || p.done == p.all) {
+            output::message(&line());
+        }
+    }
+
     fn check(&self) -> Result<(), Interrupted> {
-        if STOP.load(SeqCst) { Err(Interrupted) } else { Ok(()) }
+        if was_interrupted() { Err(Interrupted) } else { Ok(()) }
+    }
+}
+
+/// The time left, roughly.
+fn time(seconds: f64) -> String {
+    match seconds {
+        s if s < 1.0 => String::new(),
+        s if s < 90.0 => format!(", {s:.0} s left"),
+        s if s < 5400.0 => format!(", {:.0} min left", s / 60.0),
+        s => format!(", {:.1} h left", s / 3600.0),
     }
 }
 

@@ -374,6 +374,9 @@ fn missing_values_are_dropped_or_filled() {
     assert!(stderr(&output).contains("3 missing values filled in"), "{}", stderr(&output));
     place.refused("predict mean.json holes.csv --missing error", &["row 1, column 'city'"]);
 
+    let text = place.good("cv holes.csv --target price --missing mean");
+    assert!(text.contains("note: missing values are filled in from all rows"), "{text}");
+
     place.good("fit houses.csv --target price --out plain.json");
     place.refused("predict plain.json holes.csv", &["row 1, column 'city'", "--missing drop"]);
     let output = place.run("predict plain.json holes.csv --missing drop");
@@ -449,6 +452,13 @@ fn wrong_usage_has_its_own_code() {
         "fit houses.csv --missing maybe",
         "predict model.json",
         "explain m.json --json --formula",
+        "fit houses.csv --lam maybe",
+        "fit houses.csv --lam cv --folds 1",
+        "fit houses.csv --lam cv --rule worst",
+        "fit houses.csv --lam cv --scoring nice",
+        "fit houses.csv --lam cv --lams some",
+        "cv houses.csv --score nice",
+        "path",
     ] {
         let output = place.run(arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments}");
@@ -551,6 +561,42 @@ fn ctrl_c_ends_a_fit_and_leaves_earlier_files() {
     assert!(pressed.elapsed().as_secs() < 10, "{:?}", pressed.elapsed());
     assert_eq!(place.text("model.json"), model);
     assert_eq!(place.names(), ["big.csv", "houses.csv", "model.json"]);
+}
+
+/// The points that are complete are printed, and files stay as they were.
+#[cfg(unix)]
+#[test]
+fn ctrl_c_leaves_the_complete_part_of_a_search() {
+    use std::io::{BufRead, BufReader, Read};
+    let place = Place::new();
+    place.put("houses.csv", houses(800));
+    place.put("table.csv", "earlier");
+    let mut child = place
+        .command(
+            "cv houses.csv --target price --basis polynomial --degree 4 --prior laplace --lam cv \
+             --lams 3000 --folds 2 --verbose --out table.csv",
+        )
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut messages = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    messages.read_line(&mut line).unwrap();
+    assert!(line.contains(" of 6000 fits"), "{line}");
+    interrupt(&child);
+    let pressed = std::time::Instant::now();
+    let output = child.wait_with_output().unwrap();
+    assert!(pressed.elapsed().as_secs() < 10, "{:?}", pressed.elapsed());
+    let mut rest = String::new();
+    messages.read_to_string(&mut rest).unwrap();
+    assert_eq!(output.status.code(), Some(130), "{rest}");
+    assert!(rest.ends_with("interrupted\n"), "{rest}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    for part in ["mean mse", "interrupted", "of 3000 points are complete"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert_eq!(place.text("table.csv"), "earlier");
 }
 
 #[cfg(unix)]
@@ -829,4 +875,247 @@ fn the_demo_writes_its_files() {
     assert!(Path::new(&place.path("out/model.json")).exists());
     place.put("file", "");
     place.refused("demo --out-dir file", &["file"]);
+}
+
+#[track_caller]
+fn assert_svg(text: &str) {
+    assert!(text.starts_with("<svg ") && text.ends_with("</svg>"), "{text:.80}");
+    assert!(!text.contains("NaN"), "{text}");
+}
+
+#[test]
+fn settings_are_chosen_when_fitting() {
+    let place = with_houses();
+    let text = place.good("fit houses.csv --target price --method lasso --lam cv --out m.json");
+    assert!(text.contains("chosen       λ = ") && text.contains("of 100 points in 5 folds"));
+    assert_eq!(
+        place.good("explain m.json"),
+        text.replace("model        m.json\n", "")
+            .lines()
+            .filter(|l| !l.contains("on the training data"))
+            .map(|l| format!("{l}\n"))
+            .collect::<String>()
+    );
+    place.good("report m.json");
+    assert!(place.text("report.html").contains("How settings were chosen"));
+    let fit = place.json(
+        "fit houses.csv --quiet --json --method lasso --lam cv --folds 3 --repeats 2 --seed 4 \
+         --scoring mae --rule one-se --lams 12 --lam-min-ratio 0.01",
+    );
+    let selection = &fit["selection"];
+    assert_eq!(selection["points"].as_array().unwrap().len(), 12);
+    assert_eq!((&selection["folds"], &selection["repeats"]), (&3.into(), &2.into()));
+    assert_eq!((&selection["score"], &selection["rule"]), (&"mae".into(), &"one_se".into()));
+    assert_eq!(fit["settings"]["lam"], "cv");
+    let fit = place.json("fit houses.csv --quiet --json --method lasso --lam bic --lams 50,5,0.5");
+    assert_eq!((&fit["selection"]["score"], &fit["lam"]), (&"bic".into(), &0.5.into()));
+    let fit = place.json(
+        "fit houses.csv --quiet --json --basis rbf --gamma cv --gammas 0.1,0.01 --folds loo \
+         --candidates 10 --max-iter 20",
+    );
+    assert_eq!(fit["selection"]["folds"], 120);
+    let fit = place.json(
+        "fit houses.csv --quiet --json --method lasso --lam 3 --l1-ratio 0.5 --positive \
+         --adaptive 1 --relaxed --penalty-factors 1,0.5,1,2",
+    );
+    let settings = &fit["settings"];
+    assert_eq!((&settings["l1_ratio"], &settings["adaptive"]), (&0.5.into(), &1.0.into()));
+    assert_eq!((&settings["positive"], &settings["relaxed"]), (&true.into(), &true.into()));
+    assert_eq!(settings["penalty_factors"], serde_json::json!([1.0, 0.5, 1.0, 2.0]));
+}
+
+#[test]
+fn a_search_is_shown() {
+    let place = with_houses();
+    let cv = "cv houses.csv --target price --method lasso --lam cv --lam-min-ratio 1e-5";
+    let text = place.good(&format!("{cv} --svg curve.svg --out table.csv"));
+    for part in ["mean mse", "s.e.", "one-se   λ = ", "best     λ = ", "of 100 points; --out"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(text.lines().count() < 50, "{text}");
+    assert_svg(&place.text("curve.svg"));
+    let table = place.text("table.csv");
+    let header = "lam,mse,standard_error,terms,fold_1,fold_2,fold_3,fold_4,fold_5";
+    assert_eq!(table.lines().next(), Some(header));
+    assert_eq!(table.lines().count(), 101);
+    let found = place.json(&format!("{cv} --json"));
+    assert_eq!(found["points"].as_array().unwrap().len(), 100);
+    assert_eq!(found["complete"], true);
+    let lam = |rule: &str| found["by_rule"][rule]["lam"].as_f64().unwrap();
+    assert!(lam("one_se") >= lam("best"));
+    let best = found["best"].as_u64().unwrap() as usize;
+    assert_eq!(found["points"][best]["settings"]["lam"], lam("best"));
+    // What the search chooses is what a fit chooses.
+    let fit = place.json(&format!("{} --json --rule one-se", cv.replacen("cv", "fit", 1)));
+    assert_eq!(fit["lam"], lam("one_se"));
+
+    place.put("a.csv", points(150, &["calm", "wild"]));
+    let text = place.good("cv a.csv --basis rbf --candidates 20 --gamma cv --svg g.svg");
+    assert!(text.contains("mean deviance") && text.contains("best     γ = "), "{text}");
+    assert_svg(&place.text("g.svg"));
+    let text = place.good("cv a.csv --prior laplace --lam bic --lams 8");
+    assert!(text.contains("bic") && !text.contains("one-se"), "{text}");
+    let output = place.run("cv a.csv --prior laplace --lam cv --lams 8 --verbose --target class");
+    assert!(stderr(&output).contains("40 of 40 fits"), "{}", stderr(&output));
+    assert!(place.good("cv a.csv --prior laplace --lam cv --lams 8 --quiet").is_empty());
+}
+
+#[test]
+fn methods_are_judged_on_rows_they_have_not_seen() {
+    let place = with_houses();
+    let text = place.good("cv houses.csv --target price --score r2,mae --out folds.csv");
+    for part in ["120 rows in 5 folds", "r2", "mae", "fold"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(!text.contains("rmse"), "{text}");
+    assert_eq!(place.text("folds.csv").lines().next(), Some("repeat,fold,r2,mae,terms"));
+    assert_eq!(place.text("folds.csv").lines().count(), 6);
+    let found = place.json(
+        "cv houses.csv --target price --method lasso --lam cv --lams 10 --nested --score r2 \
+         --folds 3 --repeats 2 --json",
+    );
+    assert!(found["scores"][0]["mean"].as_f64().unwrap() > 0.99, "{found}");
+    assert_eq!(found["chosen"].as_array().unwrap().len(), 6);
+    assert!(found["chosen"][0]["lam"].as_f64().unwrap() > 0.0);
+
+    place.put("a.csv", points(200, &["calm", "wild"]));
+    let found = place.json("cv a.csv --json --score error,auc");
+    let mean = |k: usize| found["scores"][k]["mean"].as_f64().unwrap();
+    assert!(mean(0) < 0.2 && mean(1) > 0.9, "{found}");
+    let text = place.good("cv a.csv --folds loo --prior laplace --lam-ratio 0.1");
+    assert!(text.contains("200 rows in 200 folds") && text.contains("over the folds"), "{text}");
+}
+
+/// Noise has nothing to find: choosing inside the folds cannot flatter it.
+#[test]
+fn noise_is_judged_as_noise() {
+    let place = Place::new();
+    let mut text: String = (0..30).map(|j| format!("x{j},")).collect();
+    text.push_str("class,y\n");
+    let mut state = 1u64;
+    let mut next = || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 11) as f64 / (1u64 << 53) as f64
+    };
+    for _ in 0..160 {
+        (0..30).for_each(|_| text.push_str(&format!("{:.6},", next())));
+        let class = if next() < 0.5 { "no" } else { "yes" };
+        text.push_str(&format!("{class},{:.6}\n", next()));
+    }
+    place.put("noise.csv", text);
+    let found = place.json(
+        "cv noise.csv --target class --drop y --prior laplace --lam cv --lams 8 --nested --json \
+         --score error",
+    );
+    let error = found["scores"][0]["mean"].as_f64().unwrap();
+    assert!((0.35..0.65).contains(&error), "{found}");
+    let found = place.json(
+        "cv noise.csv --target y --drop class --method lasso --lam cv --nested --json --score r2",
+    );
+    assert!(found["scores"][0]["mean"].as_f64().unwrap() < 0.05, "{found}");
+}
+
+#[test]
+fn groups_stay_together() {
+    let place = Place::new();
+    let mut text = String::from("who,patient,x,y\n");
+    for i in 0..120usize {
+        let own = ((i % 15) as f64 * 2.3).sin();
+        let x = ((i * i) as f64 * 0.37).sin();
+        text.push_str(&format!("p{},{},{x},{}\n", i % 15, i % 15, 5.0 * own + 0.1 * x));
+    }
+    place.put("a.csv", text);
+    let r2 = |flags: &str| {
+        let found = place.json(&format!("cv a.csv --target y --score r2 --json {flags}"));
+        found["scores"][0]["mean"].as_f64().unwrap()
+    };
+    // Whoever was seen before is known; a new patient is not.
+    assert!(r2("--drop patient --shuffle") > 0.9);
+    assert!(r2("--group patient") < 0.5);
+    let fit = place.json(
+        "fit a.csv --target y --group patient --method lasso --lam cv --lams 10 --json --quiet",
+    );
+    assert!(!fit["feature_names_in"].as_array().unwrap().contains(&"patient".into()));
+    let output = place.run("cv a.csv --target y --group patient --method lasso --lam cv --nested");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("note: the folds that choose settings may split groups"), "{text}");
+    place.refused("cv a.csv --target y --group patiant", &["(--group)", "did you mean 'patient'?"]);
+    place.refused("cv a.csv --target y --group y", &["both target and group"]);
+    place.refused("cv a.csv --target y --group patient --folds 20", &["--folds 20", "at most 15"]);
+    place.refused("cv a.csv --target y --group patient --folds loo", &["--folds loo", "--group"]);
+    place.refused("fit a.csv --target y --group patient", &["--group", "--lam cv"]);
+}
+
+#[test]
+fn choices_that_make_no_sense() {
+    let place = with_houses();
+    for (arguments, parts) in [
+        ("fit houses.csv --folds 3", &["--folds 3", "add --lam cv"][..]),
+        ("fit houses.csv --shuffle", &["--shuffle: there is nothing to choose"]),
+        ("fit houses.csv --lam cv", &["--lam cv", "Jeffreys"]),
+        ("fit houses.csv --method lasso --lam cv --lam-ratio 0.5", &["--lam-ratio 0.5"]),
+        ("fit houses.csv --method lasso --lam bic --folds 4", &["--folds 4", "bic needs none"]),
+        ("fit houses.csv --method lasso --lam cv --scoring auc", &["--scoring auc", "rmse, mse"]),
+        ("fit houses.csv --method lasso --lam cv --lams -1,2", &["--lams -1"]),
+        ("fit houses.csv --method lasso --lam cv --gammas 4", &["--gammas 4", "--gamma cv"]),
+        ("fit houses.csv --gamma cv", &["--gamma cv", "--basis rbf"]),
+        ("fit houses.csv --method lasso --l1-ratio 2", &["--l1-ratio 2"]),
+        ("fit houses.csv --method lasso --penalty-factors 1,2", &["--penalty-factors", "4"]),
+        ("fit houses.csv --positive", &["--positive: there is no such setting"]),
+        ("cv houses.csv --folds 500", &["--folds 500"]),
+        ("cv houses.csv --score auc", &["--score auc", "which are scored by rmse"]),
+        ("cv houses.csv --svg a.svg", &["--svg draws a search", "--lam cv"]),
+        ("cv houses.csv --method lasso --lam cv --score r2", &["--scoring", "--nested"]),
+        ("cv houses.csv --folds loo --shuffle", &["--folds loo", "leave out --shuffle"]),
+        ("cv houses.csv --out houses.csv", &["replace the data"]),
+        ("cv houses.csv --method lasso --lam cv --svg no/a.svg", &["no folder 'no'"]),
+        ("path houses.csv --method sparse", &["--method lasso", "--prior laplace"]),
+        ("path houses.csv --lam 3", &["--lam 3", "--lams"]),
+        ("path houses.csv --basis rbf --gamma cv", &["--gamma", "fewer cv"]),
+        ("path houses.csv --lams 3, --svg a.svg", &["--svg", "two"]),
+    ] {
+        place.refused(arguments, parts);
+    }
+    assert_eq!(place.names(), ["houses.csv"]);
+}
+
+#[test]
+fn paths_are_shown() {
+    let place = with_houses();
+    let text = place.good("path houses.csv --target price --svg p.svg --csv p.csv");
+    for part in ["enters (+)", "+size", "+city=Oslo", "R²", "  bic", "chosen   λ = ", "bic of 100"]
+    {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert_svg(&place.text("p.svg"));
+    assert!(place.text("p.svg").contains(">BIC: "));
+    let table = place.text("p.csv");
+    assert!(table.starts_with("lam,terms,explained,intercept,size,age,"), "{table:.80}");
+    assert_eq!(table.lines().count(), 101);
+    let found = place.json("path houses.csv --target price --lams 1000,100,1 --json");
+    let steps = found["path"].as_array().unwrap();
+    assert_eq!(
+        steps.iter().map(|s| s["lam"].as_f64().unwrap()).collect::<Vec<_>>(),
+        [1000., 100., 1.]
+    );
+    assert_eq!(found["chosen"]["by"], "bic");
+    assert!(steps[2]["explained"].as_f64().unwrap() > 0.99);
+    assert_eq!(steps[2]["coef"][0]["term"], "size");
+    // A step is the fit with that λ.
+    let fit = place.json("fit houses.csv --target price --method lasso --lam 100 --json");
+    assert_eq!(steps[1]["n_terms"], fit["n_terms"]);
+    let weight = |v: &Value| v["coef"][0]["weight"].as_f64().unwrap();
+    assert!((weight(&steps[1]) - weight(&fit)).abs() < 1e-4);
+    let text = place.good("path houses.csv --target price --lam cv --rule one-se --svg p.svg");
+    assert!(text.contains("simplest of 100 points within one s.e."), "{text}");
+    assert!(place.text("p.svg").contains("cross-validation, one s.e.: "));
+
+    for names in [&["calm", "wild"][..], &["a", "b", "c"]] {
+        place.put("a.csv", points(200, names));
+        let text = place.good("path a.csv --prior laplace --lams 12 --svg a.svg --csv a.csv.csv");
+        assert!(text.contains("deviance explained"), "{text}");
+        assert_svg(&place.text("a.svg"));
+        let wide = place.text("a.csv.csv").lines().next().unwrap().split(',').count();
+        assert_eq!(wide, 3 + 4 * if names.len() == 2 { 1 } else { 3 });
+    }
 }

@@ -8,6 +8,9 @@ const STYLE: &str = "\
 .fw-grid{stroke:#e4e8ec}.fw-axis{stroke:#9aa5b1}.fw-guide{stroke:#66727f;stroke-width:1.5;stroke-dasharray:6 4}\
 .fw-plus{fill:#2b6cb0}.fw-minus{fill:#c05621}.fw-dot{fill:#2b6cb0;fill-opacity:.45}\
 .fw-line{stroke:#2b6cb0;stroke-width:2;fill:none}\
+.fw-path{stroke-width:1.8;fill:none;stroke-linejoin:round}.fw-faint{stroke:#c3cbd3}.fw-dash{stroke-dasharray:8 3}\
+.fw-path0{stroke:#2b6cb0}.fw-path1{stroke:#c05621}.fw-path2{stroke:#2f855a}.fw-path3{stroke:#805ad5}\
+.fw-path4{stroke:#b7791f}.fw-path5{stroke:#d53f8c}\
 .fw-class0{fill:#2b6cb0}.fw-class1{fill:#c05621}.fw-class2{fill:#2f855a}.fw-class3{fill:#805ad5}\
 .fw-class4{fill:#b7791f}.fw-class5{fill:#d53f8c}.fw-mark{stroke:#fff;stroke-width:.8}\
 .fw-border{stroke:#1f2933;stroke-width:1.5;stroke-linecap:round;fill:none}\
@@ -16,6 +19,8 @@ const STYLE: &str = "\
 .fw-ground{fill:#14181d}.fw-ink{fill:#e4e8ec}.fw-muted{fill:#98a3af}\
 .fw-grid{stroke:#2a313a}.fw-axis{stroke:#5b6773}.fw-guide{stroke:#98a3af}\
 .fw-plus{fill:#63a4e6}.fw-minus{fill:#ee9560}.fw-dot{fill:#63a4e6}.fw-line{stroke:#63a4e6}\
+.fw-faint{stroke:#4a5561}.fw-path0{stroke:#63a4e6}.fw-path1{stroke:#ee9560}.fw-path2{stroke:#68d391}\
+.fw-path3{stroke:#b794f4}.fw-path4{stroke:#ecc94b}.fw-path5{stroke:#f687b3}\
 .fw-class0{fill:#63a4e6}.fw-class1{fill:#ee9560}.fw-class2{fill:#68d391}.fw-class3{fill:#b794f4}\
 .fw-class4{fill:#ecc94b}.fw-class5{fill:#f687b3}.fw-mark{stroke:#14181d}\
 .fw-border,.fw-ring{stroke:#e4e8ec}.fw-halo{stroke:#14181d}}";
@@ -91,9 +96,9 @@ impl Chart {
         self.push(format_args!(r#"<path class="{class}"{opacity} d="{path}"/>"#));
     }
 
-    pub fn polyline(&mut self, points: &[(f64, f64)]) {
+    pub fn polyline(&mut self, class: &str, points: &[(f64, f64)]) {
         let points: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
-        self.push(format_args!(r#"<polyline class="fw-line" points="{}"/>"#, points.join(" ")));
+        self.push(format_args!(r#"<polyline class="{class}" points="{}"/>"#, points.join(" ")));
     }
 
     /// The picture; `name` says what it shows to those who cannot see it.
@@ -151,6 +156,25 @@ pub fn shortened(text: &str, width: f64) -> String {
     let mut out: String = text.chars().take_while(fits).collect();
     out.push('…');
     out
+}
+
+/// The same for names, which often differ at their end: cut in the middle.
+pub fn shortened_inside(text: &str, width: f64) -> String {
+    if text_width(text) <= width {
+        return text.into();
+    }
+    let half = (width - char_width('…')) / 2.0;
+    let part = |characters: &mut dyn Iterator<Item = char>| -> Vec<char> {
+        let mut used = 0.0;
+        let fits = |c: &char| {
+            used += char_width(*c);
+            used <= half
+        };
+        characters.take_while(fits).collect()
+    };
+    let start = part(&mut text.chars());
+    let end = part(&mut text.chars().rev());
+    start.into_iter().chain(['…']).chain(end.into_iter().rev()).collect()
 }
 
 /// A linear map from values to pixels.

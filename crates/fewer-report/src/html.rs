@@ -1,6 +1,8 @@
 //! The report: one HTML file.
 
-use crate::{Comparison, Score, boundary_svg, fit_svg, formulas, number, terms_svg, trace_svg};
+use crate::{
+    Comparison, Score, boundary_svg, fit_svg, formulas, number, selection_svg, terms_svg, trace_svg,
+};
 use fewer::data::DenseView;
 use fewer::model::{CertificateKind, Model};
 use minijinja::{Environment, context};
@@ -142,6 +144,7 @@ pub fn report_html(input: &ReportInput<'_>) -> String {
                     _ => None,
                 },
                 kernel => model.kernel().is_some(),
+                selection_svg => report.selection.as_ref().and_then(selection_svg),
                 trace_svg => trace_svg(model),
             })
         })

@@ -24,7 +24,10 @@ mod comparison;
 mod fit;
 mod formula;
 mod html;
+mod log_axis;
 mod number;
+mod path;
+mod selection;
 mod terms;
 mod trace;
 
@@ -35,6 +38,8 @@ pub use fit::fit_svg;
 pub use formula::formulas;
 pub use html::{ReportInput, report_html};
 pub use number::number;
+pub use path::path_svg;
+pub use selection::selection_svg;
 pub use terms::terms_svg;
 pub use trace::trace_svg;
 

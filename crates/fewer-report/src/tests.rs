@@ -1,9 +1,11 @@
-use crate::chart::{Scale, shortened};
+use crate::chart::{Scale, shortened, shortened_inside};
 use crate::*;
 use fewer::data::{Dataset, DenseView, Label, Target};
+use fewer::engine::Silent;
 use fewer::linalg::Matrix;
-use fewer::method::{BasisKind, ProbitClassifier, SparseRegressor};
+use fewer::method::{BasisKind, Lasso, ProbitClassifier, SparseRegressor};
 use fewer::model::Model;
+use fewer::select::{Lams, Point, Search};
 
 const NASTY: &str = "<script>alert(\"a&b\")</script>'\u{1}";
 
@@ -227,6 +229,65 @@ fn labels_that_the_model_does_not_know_come_last() {
 }
 
 #[test]
+fn selections_are_drawn() {
+    let (x, y) = data(4);
+    let set = Dataset::new(DenseView::by_rows(&x, 100, 4).unwrap(), &y).unwrap();
+    let lams = Lams::Spaced { count: 20, min_ratio: None };
+    let search = Search::new("lasso", "{}").unwrap().lams(lams);
+    let model = search.fit(&set, &Silent).unwrap();
+    let selection = model.report().selection.clone().unwrap();
+    let svg = selection_svg(&selection).unwrap();
+    assert_sound_svg(&svg);
+    assert!(svg.contains(">λ, the penalty weaker to the right</text>"), "{svg}");
+    assert!(svg.matches("class=\"fw-guide\"").count() <= 2);
+    let html = report_html(&ReportInput::new(&model));
+    assert!(html.contains("How settings were chosen"));
+    assert_balanced(&html, &["meta"]);
+    let plain = report_html(&ReportInput::new(&Lasso::new().fit(&set).unwrap()));
+    assert!(!plain.contains("How settings were chosen"));
+
+    // Points that say little, or much too much.
+    let with = |points: Vec<Point>| fewer::select::Selection {
+        points,
+        best: 0,
+        chosen: 0,
+        ..selection.clone()
+    };
+    let points = &selection.points;
+    assert_eq!(selection_svg(&with(Vec::new())), None);
+    assert_eq!(selection_svg(&with(points[..1].to_vec())), None);
+    let mut odd = points[..4].to_vec();
+    (odd[1].mean, odd[2].mean, odd[3].mean) = (1e308, f64::NAN, -1e300);
+    assert_sound_svg(&selection_svg(&with(odd.clone())).unwrap());
+    odd.iter_mut().for_each(|p| p.standard_error = None);
+    assert_sound_svg(&selection_svg(&with(odd)).unwrap());
+    let named = |p: &Point| {
+        let settings = [(NASTY.to_string(), p.settings["lam"].clone())].into_iter().collect();
+        Point { settings, ..p.clone() }
+    };
+    assert_sound_svg(&selection_svg(&with(points.iter().map(named).collect())).unwrap());
+}
+
+#[test]
+fn paths_are_drawn() {
+    let (x, y) = data(45);
+    let names = (0..45).map(|j| if j == 0 { NASTY.into() } else { format!("b{j}") });
+    let view = DenseView::by_rows(&x, 100, 45).unwrap();
+    let set = Dataset::new(view, &y).unwrap().with_names(names).unwrap();
+    let path = Lasso::new().path(&set, None).unwrap();
+    let svg = path_svg(&path, Some((path[30].report().lam.unwrap(), "BIC"))).unwrap();
+    assert_sound_svg(&svg);
+    assert!(svg.contains(">BIC: ") && svg.contains("&lt;script&gt;"), "{svg}");
+    assert!(svg.matches("<polyline").count() <= 45);
+    assert_eq!(path_svg(&[], None), None);
+    assert_eq!(path_svg(&path[..1], None), None);
+    assert_sound_svg(&path_svg(&path[..2], Some((f64::NAN, "x"))).unwrap());
+    assert_sound_svg(&path_svg(&path, Some((1e300, "x"))).unwrap());
+    let zeros = Lasso::new().path(&set, Some(&[0.0, 0.0])).unwrap();
+    assert_eq!(path_svg(&zeros, None), None);
+}
+
+#[test]
 fn scales_have_round_ticks() {
     let scale = Scale::covering([3.0, 47.0].into_iter(), 0.0, 0.0, 100.0);
     assert_eq!(scale.ticks(5), [10.0, 20.0, 30.0, 40.0]);
@@ -238,6 +299,13 @@ fn long_names_are_cut() {
     assert_eq!(shortened("short", 100.0), "short");
     let cut = shortened(&"long".repeat(30), 100.0);
     assert!(cut.ends_with('…') && cut.chars().count() < 20, "{cut}");
+}
+
+#[test]
+fn names_keep_both_ends() {
+    assert_eq!(shortened_inside("short", 100.0), "short");
+    let cut = shortened_inside("a_rather_long_column_name_123", 100.0);
+    assert!(cut.starts_with("a_r") && cut.ends_with("123") && cut.contains('…'), "{cut}");
 }
 
 #[test]

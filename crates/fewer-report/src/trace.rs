@@ -57,7 +57,7 @@ pub fn trace_svg(model: &Model) -> Option<String> {
         .filter(finite)
         .map(|&i| (across.at(position(i)), up.at(trace[i].objective)))
         .collect();
-    chart.polyline(&curve);
+    chart.polyline("fw-line", &curve);
     let mut steps: Vec<(f64, f64)> = Vec::new();
     for &i in &points {
         let (x, y) = (across.at(position(i)), count.at(trace[i].terms as f64));
@@ -66,7 +66,7 @@ pub fn trace_svg(model: &Model) -> Option<String> {
         }
         steps.push((x, y));
     }
-    chart.polyline(&steps);
+    chart.polyline("fw-line", &steps);
     Some(chart.finish("Objective and number of terms by iteration"))
 }
 

@@ -1,12 +1,11 @@
 //! `fewer fit`
 
 use clap::Args;
-use fewer::data::Dataset;
 use fewer_report::Comparison;
 use serde_json::json;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::input::{DataArgs, Roles, speaker};
 use crate::output;
 use crate::settings::Settings;
@@ -20,6 +19,7 @@ Examples:
   fewer fit houses.csv --target price --basis polynomial --max-terms 8
   fewer fit houses.csv --target price --drop id,date --missing mean --json
   fewer fit patients.csv --target sick --basis rbf --out model.json
+  fewer fit houses.csv --target price --method lasso --lam cv --rule one-se
 
 A target of words makes a classification, one of numbers a regression; --task \
 classification takes whole numbers as classes.")]
@@ -47,33 +47,24 @@ pub struct Fit {
 impl Fit {
     pub fn run(self) -> Outcome {
         let path = &self.data.data;
-        let out = self.out.as_deref().map(output::check_path).transpose()?;
-        if let Some(out) = out.as_deref().filter(|out| same_file(out, path)) {
-            return Err(Failure::in_file(
-                out,
-                "the model would replace the data; choose another name",
-            ));
-        }
+        let out = self.out.as_deref().map(|out| output::check_result(out, path)).transpose()?;
         let wanted = self.settings.task()?;
         let training = self.data.training(&self.roles, wanted, &speaker(self.quiet))?;
         let view = training.inputs.view()?;
         let failure = |e| training.failure(path, e);
-        let mut data = Dataset::new(view, training.target.clone())
-            .map_err(failure)?
-            .with_target_name(&training.target_name);
-        if let Some(names) = &training.names {
-            data = data.with_names(names).map_err(failure)?;
-        }
-        if let Some(weights) = &training.weights {
-            data = data.with_weights(weights).map_err(failure)?;
-        }
-        if let Some(encoder) = &training.encoder {
-            data = data.with_encoder(encoder.clone()).map_err(failure)?;
-        }
-        let (method, settings) = (self.settings.method(training.task()), self.settings.to_json());
+        let data = training.dataset(path)?;
+        let method = self.settings.method(training.task());
+        let search = self.settings.search(method, training.groups.as_deref())?;
         let watch = Watch::new(self.quiet, self.verbose);
         let model = until_safe(|| {
-            fewer::method::fit(method, &settings, None, &data, &watch).map_err(failure)
+            let model = match search.is_empty() {
+                true => {
+                    let settings = self.settings.to_method_json();
+                    fewer::method::fit(method, &settings, None, &data, &watch)
+                }
+                false => search.fit(&data, &watch),
+            };
+            model.map_err(failure)
         })?;
         drop(watch);
         let score = Comparison::of(&model, view, &training.target)
@@ -98,8 +89,4 @@ impl Fit {
         }
         saved
     }
-}
-
-fn same_file(a: &Path, b: &Path) -> bool {
-    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }

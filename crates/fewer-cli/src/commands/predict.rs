@@ -95,10 +95,10 @@ fn as_json(model: &Model, columns: &[Column]) -> String {
 
 fn as_csv(columns: &[Column]) -> String {
     let line = |cells: Vec<Cow<'_, str>>| cells.join(",") + "\n";
-    let mut text = line(columns.iter().map(|c| csv_cell(&c.0)).collect());
+    let mut text = line(columns.iter().map(|c| output::csv_cell(&c.0)).collect());
     for row in 0..columns[0].1.len() {
         let cell = |column: &'_ Column| match &column.1[row] {
-            Some(Value::String(word)) => csv_cell(word).into_owned(),
+            Some(Value::String(word)) => output::csv_cell(word).into_owned(),
             Some(value) => value.to_string(),
             // An empty line would be no row at all.
             None => "NA".into(),
@@ -106,10 +106,4 @@ fn as_csv(columns: &[Column]) -> String {
         text.push_str(&line(columns.iter().map(|c| cell(c).into()).collect()));
     }
     text
-}
-
-/// A text as a cell of CSV.
-fn csv_cell(text: &str) -> Cow<'_, str> {
-    let plain = !text.contains([',', '"', '\n', '\r']) && text.trim() == text;
-    if plain { text.into() } else { format!("\"{}\"", text.replace('"', "\"\"")).into() }
 }

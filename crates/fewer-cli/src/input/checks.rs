@@ -65,6 +65,27 @@ impl DataArgs {
         }
     }
 
+    /// Takes out the column that says which rows belong together.
+    pub(super) fn take_groups(&self, table: &mut Table, name: &str) -> Outcome<Vec<String>> {
+        let Some(column) = table.take(name) else {
+            return self.fail(format!("there is no column '{name}'"));
+        };
+        let words: Vec<Option<String>> = match column {
+            Column::Number(numbers) => {
+                numbers.iter().map(|x| (!x.is_nan()).then(|| (x + 0.0).to_string())).collect()
+            }
+            Column::Text(words) => words,
+        };
+        match words.iter().position(Option::is_none) {
+            None => Ok(words.into_iter().flatten().collect()),
+            Some(i) => self.fail(format!(
+                "row {}, column '{name}': the group cannot be filled in; --missing drop leaves \
+                 such rows out",
+                i + 1
+            )),
+        }
+    }
+
     pub(super) fn refuse_infinite(&self, table: &Table) -> Outcome {
         table.names().iter().try_for_each(|name| self.refuse_infinite_column(table, name))
     }

@@ -6,7 +6,7 @@ mod prediction;
 mod rows;
 mod training;
 
-pub use training::Roles;
+pub use training::{Roles, Training};
 
 use clap::{Args, ValueEnum};
 use fewer::model::Model;

@@ -2,7 +2,9 @@
 
 use clap::Args;
 use fewer::Error;
-use fewer::data::{Column, DenseView, Encoder, Features, Missing, SparseMatrix, Table, Target};
+use fewer::data::{
+    Column, Dataset, DenseView, Encoder, Features, Missing, SparseMatrix, Table, Target,
+};
 use fewer::linalg::Matrix;
 use fewer::method::Task;
 use fewer_files::{Format, ReadOptions, Records};
@@ -22,6 +24,10 @@ pub struct Roles {
     /// A column with the weight of each row
     #[arg(long, value_name = "COLUMN")]
     weights: Option<String>,
+    /// A column that says which rows stay together in the folds of a cross-validation, such as
+    /// the patient; it is not predicted from
+    #[arg(long, value_name = "COLUMN")]
+    group: Option<String>,
     /// Columns to leave out
     #[arg(long, value_name = "COLUMN,...", value_delimiter = ',')]
     drop: Vec<String>,
@@ -66,6 +72,8 @@ pub struct Training {
     /// Names of the features where no encoder has them.
     pub names: Option<Vec<String>>,
     pub weights: Option<Vec<f64>>,
+    /// Which rows stay together in folds.
+    pub groups: Option<Vec<String>>,
     pub encoder: Option<Encoder>,
     rows: Rows,
 }
@@ -76,6 +84,24 @@ impl Training {
             Target::Numbers(_) => Task::Regression,
             Target::Labels { .. } => Task::Classification,
         }
+    }
+
+    /// The data as the library takes them; they were read from `path`.
+    pub fn dataset(&self, path: &Path) -> Outcome<Dataset<'_>> {
+        let failure = |e| self.failure(path, e);
+        let mut data = Dataset::new(self.inputs.view()?, self.target.clone())
+            .map_err(failure)?
+            .with_target_name(&self.target_name);
+        if let Some(names) = &self.names {
+            data = data.with_names(names).map_err(failure)?;
+        }
+        if let Some(weights) = &self.weights {
+            data = data.with_weights(weights).map_err(failure)?;
+        }
+        if let Some(encoder) = &self.encoder {
+            data = data.with_encoder(encoder.clone()).map_err(failure)?;
+        }
+        Ok(data)
     }
 
     /// An error of the library, with the rows of the file.
@@ -107,6 +133,7 @@ impl DataArgs {
                 let given = [
                     ("--target", roles.target.is_some()),
                     ("--weights", roles.weights.is_some()),
+                    ("--group", roles.group.is_some()),
                     ("--drop", !roles.drop.is_empty()),
                 ];
                 if let Some((flag, _)) = given.iter().find(|g| g.1) {
@@ -147,6 +174,17 @@ impl DataArgs {
             }
             self.numeric(&table, name, "the weights must be numbers")?;
         }
+        if let Some(name) = &roles.group {
+            self.require(&table, name, "--group")?;
+            let part = match name {
+                name if *name == target_name => Some("target"),
+                name if Some(name) == roles.weights.as_ref() => Some("weights"),
+                _ => None,
+            };
+            if let Some(part) = part {
+                return self.fail(format!("column '{name}' cannot be both {part} and group"));
+            }
+        }
         let task = self.task(&table, &target_name, roles, wanted, say)?;
         self.refuse_infinite(&table)?;
 
@@ -172,6 +210,10 @@ impl DataArgs {
             Some(name) => Some(self.take_numbers(&mut table, name, "the weights")?),
             None => None,
         };
+        let groups = match &roles.group {
+            Some(name) => Some(self.take_groups(&mut table, name)?),
+            None => None,
+        };
         if table.names().is_empty() {
             return self.fail(format!("no column is left to predict '{target_name}' from"));
         }
@@ -192,6 +234,7 @@ impl DataArgs {
             target_name,
             names: None,
             weights,
+            groups,
             encoder: Some(encoder),
             rows,
         })
@@ -261,6 +304,7 @@ impl DataArgs {
             target_name: "label".into(),
             names: Some((first..first + columns).map(|j| format!("x{j}")).collect()),
             weights: None,
+            groups: None,
             encoder: None,
             rows,
         })

@@ -84,6 +84,12 @@ impl Selection {
     pub fn best_point(&self) -> &Point {
         &self.points[self.best]
     }
+
+    /// Position of the point that a rule chooses.
+    pub fn by_rule(&self, rule: Rule) -> usize {
+        let loss = |mean: f64| if self.larger_is_better { -mean } else { mean };
+        choose(&self.points, rule, loss).map_or(self.chosen, |(_, chosen)| chosen)
+    }
 }
 
 /// Mean and standard error of the scores of all folds.
