@@ -69,6 +69,8 @@ pub(crate) struct Coordinate<'a> {
     /// changes by at most the column's norm times the difference.
     travelled: f64,
     seen_at: Vec<f64>,
+    /// The residual up to which its way was measured.
+    residual: Matrix,
     working: WorkingSet,
     /// The objective of the empty model.
     null: f64,
@@ -96,6 +98,7 @@ impl<'a> Coordinate<'a> {
         let all = (0..outputs).flat_map(|c| usable.iter().map(move |j| c * columns + j));
         Self {
             eta: Matrix::zeros(design.rows(), outputs),
+            residual: likelihood.residual().clone(),
             likelihood,
             squares,
             usable: all.collect(),
@@ -402,7 +405,6 @@ impl<'a> Coordinate<'a> {
     /// Brings η and the likelihood to the present coefficients.
     fn move_to_beta(&mut self) -> Result<()> {
         let (rows, columns) = (self.design.rows(), self.squares.len());
-        let before = self.likelihood.residual().clone();
         for output in 0..self.eta.columns() {
             let used: Vec<(usize, usize)> = self
                 .working
@@ -430,9 +432,10 @@ impl<'a> Coordinate<'a> {
         self.settle_intercepts()?;
         let now = self.likelihood.residual();
         let weight = |i: usize| self.design.weights().map_or(1.0, |w| w[i % rows]);
-        let moved = before.as_slice().iter().zip(now.as_slice()).enumerate();
+        let moved = self.residual.as_slice().iter().zip(now.as_slice()).enumerate();
         let square: f64 = moved.map(|(i, (a, b))| weight(i) * (a - b) * (a - b)).sum();
         self.travelled += square.sqrt();
+        self.residual.clone_from(now);
         Ok(())
     }
 
