@@ -25,7 +25,7 @@ class Adapter(ABC):
     solves: ClassVar[str | None] = None  # the problem it sets out to solve, if judged
     missing: ClassVar[str] = "not installed"  # said where it cannot be imported
     # Cases with a goal: tolerances to try, loosest first, and one for a certified optimum.
-    ladder: ClassVar[tuple[float, ...]] = tuple(10.0**-k for k in range(2, 15))
+    ladder: ClassVar[tuple[float, ...]] = tuple(10.0**-k for k in range(15))
     tight: ClassVar[float | None] = None
 
     def interpreter(self) -> str:
