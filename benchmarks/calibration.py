@@ -15,6 +15,7 @@ from benchmarks.adapters import discover
 from benchmarks.adapters.base import Adapter
 from benchmarks.lasso import CERTIFIED, Reference, better_of, certify, meets
 from benchmarks.runner import (
+    FAILED,
     NOT_CONVERGED,
     OK,
     ChildFailedError,
@@ -100,15 +101,17 @@ def calibrate(here: Stage, adapter: Adapter, entry: Entry, say: Say) -> None:
         return
     found: list[tuple[float, Setting]] = []
     problems: list[str] = []
+    status = NOT_CONVERGED
     for variant in adapter.variants(here.case):
         try:
             found.append(_climb(here, adapter, variant, entry.calibration, say))
-        except ChildTimeoutError as error:
+        except (ChildTimeoutError, _MissedError) as error:
             problems.append(f"{variant} {error}".strip())
-        except _MissedError as error:
+        except (ChildFailedError, ValueError) as error:
+            status = FAILED
             problems.append(f"{variant} {error}".strip())
     if not found:
-        entry.stop(NOT_CONVERGED, "; ".join(problems))
+        entry.stop(status, "; ".join(problems))
         return
     entry.setting = min(found, key=lambda pair: pair[0])[1]
     if file is not None:

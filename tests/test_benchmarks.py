@@ -340,6 +340,8 @@ def test_missing_the_goal_is_nc(bad: Any) -> None:
     (entry,) = run_case(CASE["lasso-dense"], [bad.Lazy], Settings(repeats=1, quick=True))
     assert (entry.status, entry.records) == ("NC", [])
     assert "only, at tolerances down to 1e-03" in entry.reason
+    (entry,) = run_case(CASE["lasso-dense"], [bad.Raises], Settings(repeats=1, quick=True))
+    assert (entry.status, entry.reason) == ("failed", "RuntimeError: no such luck")
 
 
 def test_libraries_without_the_lasso_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
