@@ -18,9 +18,8 @@ class Celer(LassoAdapter):
     tight = 1e-13
 
     def one(self, data: TrainingData) -> Any:
-        lasso = import_module("celer").Lasso
-        model = lasso(alpha=data.alphas[0], fit_intercept=False, tol=data.tol)
-        return model.fit(data.X, data.y).coef_
+        # celer.Lasso would copy X first.
+        return self.path(data)[0]
 
     def _path(self, data: TrainingData, X: Matrix, y: Array, alphas: Array) -> Any:
         # As celer.Lasso sets them: the defaults of celer_path stop too early.
