@@ -176,8 +176,14 @@ def _row(entry: Entry, measures: list[str], relative: dict[str, float]) -> list[
         f"{wall[0]:.3f} / {wall[1]:.3f}",
         "" if ratio is None else f"{ratio:.2f}",
         f"{extra:.0f}",
-        *["–" if judged[name] is None else f"{judged[name]:.4g}" for name in measures],
+        *[_number(judged[name]) for name in measures],
     ]
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.0f}" if value == round(value) else f"{value:.4g}"
 
 
 def _table(rows: list[list[str]]) -> str:

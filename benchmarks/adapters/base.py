@@ -24,7 +24,8 @@ class Adapter(ABC):
     module: ClassVar[str]  # what is imported
     solves: ClassVar[str | None] = None  # the problem it sets out to solve, if judged
     missing: ClassVar[str] = "not installed"  # said where it cannot be imported
-    # Cases with a goal: tolerances to try, loosest first, and one for a certified optimum.
+    # Cases with a goal: tolerances to try, loosest first, and one for a certified optimum (with
+    # the right signs the judge closes the rest of the gap, and a tighter one takes minutes).
     ladder: ClassVar[tuple[float, ...]] = tuple(10.0**-k for k in range(15))
     tight: ClassVar[float | None] = None
 

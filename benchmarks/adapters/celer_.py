@@ -15,7 +15,7 @@ class Celer(LassoAdapter):
     name = "celer"
     library = "celer"
     module = "celer"
-    tight = 1e-13
+    tight = 1e-10
 
     def one(self, data: TrainingData) -> Any:
         # celer.Lasso would copy X first.

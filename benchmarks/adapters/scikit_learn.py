@@ -58,7 +58,7 @@ class LassoCV(_ScikitLearn):
 
 class Lasso(_Installed, LassoAdapter):
     name = "sklearn"
-    tight = 1e-14
+    tight = 1e-12
 
     def one(self, data: TrainingData) -> Any:
         from sklearn.linear_model import Lasso

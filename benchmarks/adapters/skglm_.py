@@ -13,7 +13,7 @@ class Skglm(LassoAdapter):
     name = "skglm"
     library = "skglm"
     module = "skglm"
-    tight = 1e-12
+    tight = 1e-9
 
     def _model(self, data: TrainingData, alpha: float) -> Any:
         # Its tolerance is absolute, on the gradient: the ladder is in units of the penalty, the
