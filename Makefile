@@ -12,6 +12,7 @@ VENV ?= .venv
 VENV_OLDEST ?= .venv-oldest
 VENV_DOCS ?= .venv-docs
 VENV_BENCH ?= .venv-bench
+VENV_ADELIE ?= .venv-adelie
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
 PYTHON := $(VENV)/bin/python
@@ -87,8 +88,8 @@ docs: $(VENV_DOCS)/.wheel ## Build the documentation into docs/_build
 	@echo "docs/_build/index.html"
 
 .PHONY: bench
-bench: $(VENV_BENCH)/.wheel ## Compare with other libraries (ARGS="..." is passed on)
-	$(VENV_BENCH)/bin/python -m benchmarks $(ARGS)
+bench: $(VENV_BENCH)/.wheel $(VENV_ADELIE)/.installed ## Compare with other libraries (ARGS="..." is passed on)
+	FEWER_BENCH_ADELIE=$(abspath $(VENV_ADELIE))/bin/python $(VENV_BENCH)/bin/python -m benchmarks $(ARGS)
 
 .PHONY: papers
 papers: $(EXTENSION) ## Reproduce the papers' tables and figures (ONLY=name, QUICK=1)
@@ -118,7 +119,7 @@ lock: | check-python ## Resolve the pinned requirement files again
 
 .PHONY: clean
 clean: ## Remove everything that was built, the environments included
-	rm -rf $(TARGET) $(VENV) $(VENV_OLDEST) $(VENV_DOCS) $(VENV_BENCH) dist demo
+	rm -rf $(TARGET) $(VENV) $(VENV_OLDEST) $(VENV_DOCS) $(VENV_BENCH) $(VENV_ADELIE) dist demo
 	rm -rf docs/_build docs/_generated .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	rm -f $(EXTENSION)
 	find python tests benchmarks papers docs -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
@@ -153,6 +154,7 @@ $(eval $(call environment,$(VENV),requirements-dev.txt))
 $(eval $(call environment,$(VENV_OLDEST),requirements-oldest.txt))
 $(eval $(call environment,$(VENV_DOCS),docs/requirements.txt))
 $(eval $(call environment,$(VENV_BENCH),benchmarks/requirements.txt))
+$(eval $(call environment,$(VENV_ADELIE),benchmarks/requirements-adelie.txt))
 
 $(EXTENSION): $(VENV)/.installed $(EXTENSION_SOURCES) | check-cargo
 	$(MATURIN) develop --release --locked

@@ -13,7 +13,7 @@ from benchmarks.adapters import Adapter, discover
 from benchmarks.cases import CASES
 from benchmarks.problem import Case
 from benchmarks.report import as_json, as_markdown
-from benchmarks.runner import Settings, run_case
+from benchmarks.runner import Settings, run
 
 RESULTS = Path(__file__).resolve().parent / "results"
 
@@ -29,6 +29,9 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--timeout", type=float, metavar="S", help="seconds per fit process")
     options.add_argument("--quick", action="store_true", help="tiny sizes, to see that it runs")
     options.add_argument("--out", type=Path, metavar="FILE.json", help="write the numbers here")
+    options.add_argument(
+        "--cache", metavar="FOLDER", help="keep certified optima and tolerances here, and use them"
+    )
     options.add_argument("--save", action="store_true", help="write benchmarks/results/<case>.*")
     return options
 
@@ -55,11 +58,12 @@ def choose_adapters(wanted: str | None, adapters: Sequence[type[Adapter]]) -> li
     return list(dict.fromkeys(adapter for group in groups for adapter in group))
 
 
-def save(case: Case, table: str, numbers: dict[str, Any]) -> None:
-    """Store the results of one case beside the code."""
+def save(case: Case, settings: Settings, table: str, numbers: dict[str, Any]) -> None:
+    """Store the results of one case beside the code; those of several threads apart."""
     RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"{case.name}.md").write_text(table)
-    (RESULTS / f"{case.name}.json").write_text(json.dumps(numbers, indent=1) + "\n")
+    name = case.name if settings.threads == 1 else f"{case.name}-{settings.threads}-threads"
+    (RESULTS / f"{name}.md").write_text(table)
+    (RESULTS / f"{name}.json").write_text(json.dumps(numbers, indent=1) + "\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -79,15 +83,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         threads=options.threads,
         quick=options.quick,
         timeout_s=options.timeout,
+        cache=options.cache,
     )
     results = []
     for case in cases:
-        entries = run_case(case, adapters, settings, lambda text: print(text, file=sys.stderr))
-        table, numbers = as_markdown(case, entries, settings), as_json(case, entries, settings)
+        done = run(case, adapters, settings, lambda text: print(text, file=sys.stderr))
+        table = as_markdown(case, done.entries, settings, done.facts)
+        numbers = as_json(case, done.entries, settings, done.facts)
         results.append(numbers)
         print(table)
         if options.save:
-            save(case, table, numbers)
+            save(case, settings, table, numbers)
     if options.out:
         options.out.write_text(json.dumps(results, indent=1) + "\n")
     return 0

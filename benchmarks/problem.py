@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
+Matrix = Any  # an Array, or a scipy.sparse matrix in CSC form
 
 
 @dataclass(frozen=True)
@@ -26,9 +27,9 @@ class Sizes:
 class Problem:
     """A generated problem; the parent keeps it, the library sees ``X`` and ``y`` only."""
 
-    X: Array  # (n, p)
+    X: Matrix  # (n, p)
     y: Array  # (n,)
-    X_test: Array  # (n_test, p)
+    X_test: Matrix  # (n_test, p)
     y_test: Array  # (n_test,)
     coef: Array  # (p,) the truth
     intercept: float
@@ -37,20 +38,47 @@ class Problem:
 
 @dataclass(frozen=True)
 class TrainingData:
-    """What a library is given: the training rows and the number of threads it may use."""
+    """What a library is given: the training rows and the number of threads it may use.
 
-    X: Array
+    The lasso cases add the penalties (of half the sum of squares, so n times scikit-learn's
+    alpha), the fold of every row, and how the library is to be set.
+    """
+
+    X: Matrix
     y: Array
     threads: int
+    lams: Array = field(default_factory=lambda: np.zeros(0))  # decreasing
+    fold_ids: npt.NDArray[np.int32] | None = None
+    tol: float = float("nan")
+    variant: str = ""
+
+    @property
+    def alphas(self) -> Array:
+        """The penalties of the mean of half the squares, which most libraries take."""
+        return self.lams / len(self.y)
+
+    @property
+    def folds(self) -> list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]:
+        """Rows to fit and rows to score, for each fold."""
+        ids = self.fold_ids
+        if ids is None:
+            return []
+        return [(np.flatnonzero(ids != k), np.flatnonzero(ids == k)) for k in range(ids.max() + 1)]
 
 
 @dataclass(frozen=True)
 class Solution:
-    """What a library returns; ``claims`` (its own words) are stored but never judged."""
+    """What a library returns; ``claims`` (its own words) are stored but never judged.
+
+    A path has one row of ``coef`` for each penalty. Cross-validation returns the penalty it
+    chose, the weights there, and the mean squared error of every penalty, averaged over folds.
+    """
 
     coef: Array
     intercept: float = 0.0
     claims: Mapping[str, Any] = field(default_factory=dict)
+    lam: float | None = None
+    curve: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -78,6 +106,14 @@ class Case:
     yardstick: str | None = None
     target: Target | None = None
     timeout_s: float = 600.0
+    lam_ratios: tuple[float, ...] = ()  # penalties over the largest useful one, decreasing
+    folds: int = 0
+    goal: float | None = None  # relative suboptimality that every library is tuned to reach
+
+    def ratios(self, quick: bool = False) -> Array:
+        """The penalties over the largest useful one; a quick path is a tenth as long."""
+        ratios = np.array(self.lam_ratios)
+        return ratios[::11] if quick and len(ratios) > 11 else ratios
 
     def problem(self, quick: bool = False) -> Problem:
         """Generate the problem from the seed of the case."""

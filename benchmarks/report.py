@@ -6,6 +6,7 @@ import datetime
 import os
 import platform
 import statistics
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,10 @@ _HEADINGS = {
     "false_terms": "false terms",
     "stationarity": "stationarity",
     "jeffreys_objective": "objective",
+    "suboptimality": "(P − P*)/P*",
+    "curve_error": "curve, largest difference",
+    "lam_ratio": "chosen λ/λ_max",
+    "regret": "error there beyond the least",
 }
 
 
@@ -78,14 +83,18 @@ def _target(case: Case, entries: list[Entry], settings: Settings) -> dict[str, A
     return None if settings.quick else target_verdict(case, entries, settings.clock)
 
 
-def as_json(case: Case, entries: list[Entry], settings: Settings) -> dict[str, Any]:
+def as_json(
+    case: Case, entries: list[Entry], settings: Settings, facts: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """Everything measured, for later comparison."""
+    shown = {key: value for key, value in asdict(settings).items() if key != "cache"}
     return {
         "case": case.name,
         "task": case.task,
         "seed": case.seed,
         "sizes": asdict(case.quick_sizes if settings.quick else case.sizes),
-        "settings": asdict(settings),
+        "settings": shown,
+        "facts": dict(facts or {}),
         "clock": settings.clock,
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "machine": machine(),
@@ -96,15 +105,21 @@ def as_json(case: Case, entries: list[Entry], settings: Settings) -> dict[str, A
     }
 
 
-def as_markdown(case: Case, entries: list[Entry], settings: Settings) -> str:
+def as_markdown(
+    case: Case, entries: list[Entry], settings: Settings, facts: Mapping[str, Any] | None = None
+) -> str:
     """The table of one case."""
+    facts = facts or {}
     sizes = case.quick_sizes if settings.quick else case.sizes
     measures = [name for name in case.measures if _measured(entries, name)]
     unit = f"× {case.yardstick}" if case.yardstick else "× fastest"
     header = ["library", "CPU s min / median", "wall s min / median", unit, "extra MB"]
-    rows = [header + [_HEADINGS.get(name, name) for name in measures]]
+    header += [_HEADINGS.get(name, name) for name in measures]
     relative = ratios(case, entries, settings.clock)
-    rows += [_row(entry, measures, relative) for entry in entries]
+    rows = [header] + [_row(entry, measures, relative) for entry in entries]
+    if case.goal is not None:
+        more = [_GOAL_HEADER] + [_goal_cells(entry, facts.get("pass_s")) for entry in entries]
+        rows = [[row[0], *cells, *row[1:]] for row, cells in zip(rows, more, strict=True)]
     clock = "CPU" if settings.clock == "cpu_s" else "wall"
     parts = [
         f"## {case.name}: {case.title}",
@@ -114,11 +129,34 @@ def as_markdown(case: Case, entries: list[Entry], settings: Settings) -> str:
         f"{clock} time. {_machine_line(entries)}",
         _table(rows),
     ]
+    if "reference" in facts:
+        parts.append(_reference_line(facts))
     if (target := _target(case, entries, settings)) is not None:
         parts.append(_target_line(target))
     if notes := [f"- {e.library}: {_note(e)}" for e in entries if _note(e)]:
         parts.append("\n".join(notes))
     return "\n\n".join(parts) + "\n"
+
+
+_GOAL_HEADER = ["version", "tolerance", "passes"]
+
+
+def _goal_cells(entry: Entry, pass_s: float | None) -> list[str]:
+    cpu = times(entry, "cpu_s")
+    if entry.setting is None or cpu is None:
+        return [entry.version, "", ""]
+    tolerance = f"{entry.setting.tol:.0e}"
+    if entry.setting.variant:
+        tolerance += f", {entry.setting.variant}"
+    return [entry.version, tolerance, f"{cpu[0] / pass_s:.0f}" if pass_s else ""]
+
+
+def _reference_line(facts: Mapping[str, Any]) -> str:
+    return (
+        f"One pass (`X.T @ r` in NumPy) takes {1e3 * facts['pass_s']:.2f} ms. P* by "
+        f"{facts['reference']}, relative duality gap at most {facts['reference_gap']:.1e}, "
+        f"{facts['reference_terms']} terms (at the last λ)."
+    )
 
 
 def _measured(entries: list[Entry], name: str) -> bool:
@@ -138,8 +176,14 @@ def _row(entry: Entry, measures: list[str], relative: dict[str, float]) -> list[
         f"{wall[0]:.3f} / {wall[1]:.3f}",
         "" if ratio is None else f"{ratio:.2f}",
         f"{extra:.0f}",
-        *["–" if judged[name] is None else f"{judged[name]:.4g}" for name in measures],
+        *[_number(judged[name]) for name in measures],
     ]
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.0f}" if value == round(value) else f"{value:.4g}"
 
 
 def _table(rows: list[list[str]]) -> str:

@@ -9,15 +9,18 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 from benchmarks.adapters.base import Adapter
 from benchmarks.judge import judge
-from benchmarks.problem import Case, Problem, Solution
+from benchmarks.lasso import Reference, judge_lasso, largest_lam, meets
+from benchmarks.problem import Array, Case, Problem, Solution
 
 ROOT = Path(__file__).resolve().parent.parent
 THREAD_VARIABLES = (
@@ -33,6 +36,14 @@ THREAD_VARIABLES = (
 OK, NOT_APPLICABLE, NOT_CONVERGED, FAILED = "ok", "N/A", "NC", "failed"
 
 
+@dataclass(frozen=True)
+class Setting:
+    """One way to run a library."""
+
+    variant: str = ""
+    tol: float = float("nan")
+
+
 @dataclass
 class Entry:
     """One library on one case: its state, and one record per finished repeat."""
@@ -42,6 +53,8 @@ class Entry:
     status: str = OK
     reason: str = ""
     records: list[dict[str, Any]] = field(default_factory=list)
+    setting: Setting | None = None  # what was measured, in cases with a goal
+    calibration: list[dict[str, Any]] = field(default_factory=list)  # what was tried for it
 
     def stop(self, status: str, reason: str) -> None:
         """No more repeats of this library; the run goes on."""
@@ -56,6 +69,7 @@ class Settings:
     threads: int = 1
     quick: bool = False
     timeout_s: float | None = None
+    cache: str | None = None  # folder of references and settings of earlier runs
 
     @property
     def clock(self) -> str:
@@ -80,11 +94,10 @@ def child_environment(threads: int) -> dict[str, str]:
     return environment
 
 
-def run_child(job: dict[str, Any], job_file: Path, threads: int, timeout_s: float) -> None:
+def run_child(command: list[str], threads: int, timeout_s: float) -> None:
     """Run one fit in its own process group; end the whole group when time is up."""
-    job_file.write_text(json.dumps(job))
     process = subprocess.Popen(
-        [sys.executable, "-m", "benchmarks.child", str(job_file)],
+        command,
         env=child_environment(threads),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -110,35 +123,86 @@ def _last_words(stderr: str, returncode: int) -> str:
     return lines[-1] if lines else f"exit code {returncode}"
 
 
-def fit_once(
-    adapter: Adapter, case: Case, problem: Problem, folder: Path, settings: Settings
-) -> dict[str, Any]:
-    """One measured and judged fit."""
-    job: dict[str, Any] = {
-        "adapter": f"{type(adapter).__module__}:{type(adapter).__qualname__}",
-        "case": case.name,
-        "threads": settings.threads,
-        **{name: str(folder / f"{name}.npy") for name in ("X", "y", "coef")},
-        "result": str(folder / "result.json"),
-    }
-    for name in ("coef", "result"):
-        Path(job[name]).unlink(missing_ok=True)
-    timeout_s = settings.timeout_s or case.timeout_s
-    run_child(job, folder / "job.json", settings.threads, timeout_s)
-    record: dict[str, Any] = json.loads(Path(job["result"]).read_text())
-    solution = Solution(np.load(job["coef"]), record["intercept"])
-    record["judged"] = judge(problem, solution, case.measures, adapter.solves)
-    return record
+@dataclass(frozen=True)
+class Stage:
+    """A problem on disk, where the children find it, and what its solutions are judged by."""
+
+    case: Case
+    problem: Problem
+    folder: Path
+    settings: Settings
+    lams: Array
+    fold_ids: Any = None
+    reference: Reference | None = None
+
+    def job(self, adapter: str, setting: Setting) -> dict[str, Any]:
+        """What a child is told."""
+        X = self.problem.X
+        names = ("X", "X_data", "X_indices", "X_indptr", "y", "lams", "fold_ids", "coef", "curve")
+        return {
+            "adapter": adapter,
+            "case": self.case.name,
+            "task": self.case.task,
+            "threads": self.settings.threads,
+            "n": X.shape[0],
+            "p": X.shape[1],
+            "sparse": scipy.sparse.issparse(X),
+            "tol": setting.tol,
+            "variant": setting.variant,
+            **{name: str(self.folder / f"{name}.npy") for name in names},
+            "result": str(self.folder / "result.json"),
+        }
+
+    def run(self, adapter: Adapter, setting: Setting) -> tuple[Solution, dict[str, Any]]:
+        """One fit: what came back, and what it cost."""
+        job = self.job(f"{type(adapter).__module__}:{type(adapter).__qualname__}", setting)
+        for name in ("coef", "curve", "result"):
+            Path(job[name]).unlink(missing_ok=True)
+        job_file = self.folder / "job.json"
+        job_file.write_text(json.dumps(job))
+        timeout_s = self.settings.timeout_s or self.case.timeout_s
+        run_child(adapter.command(job_file, job), self.settings.threads, timeout_s)
+        record: dict[str, Any] = json.loads(Path(job["result"]).read_text())
+        curve = np.load(job["curve"]) if Path(job["curve"]).exists() else None
+        lam = record.pop("lam", None)
+        return Solution(np.load(job["coef"]), record["intercept"], {}, lam, curve), record
+
+    def fit_once(self, adapter: Adapter, setting: Setting) -> dict[str, Any]:
+        """One measured and judged fit."""
+        solution, record = self.run(adapter, setting)
+        if self.reference is not None:
+            record["judged"] = judge_lasso(self.case, self.problem, solution, self.reference)
+        else:
+            record["judged"] = judge(self.problem, solution, self.case.measures, adapter.solves)
+        return record
+
+    def pass_s(self) -> float:
+        """Time of one pass over the matrix in NumPy."""
+        job = self.job("pass", Setting())
+        job_file = self.folder / "job.json"
+        job_file.write_text(json.dumps(job))
+        command = [sys.executable, "-m", "benchmarks.child", str(job_file)]
+        run_child(command, self.settings.threads, self.case.timeout_s)
+        return float(json.loads(Path(job["result"]).read_text())["pass_s"])
 
 
-def first_entry(adapter: Adapter, case: Case) -> Entry:
-    """The entry of a library before it has run, N/A where it cannot."""
+def first_entry(adapter: Adapter, case: Case) -> Entry | None:
+    """The entry of a library before it has run: N/A where it cannot, None where none asks it."""
     if not adapter.available():
+        # Whether it is a candidate at all can be asked of most libraries without having them.
+        try:
+            candidate = adapter.supports(case) is not False
+        except ImportError:
+            candidate = True
+        if not candidate:
+            return None
         entry = Entry(adapter.name, "")
-        entry.stop(NOT_APPLICABLE, "not installed")
+        entry.stop(NOT_APPLICABLE, adapter.missing)
         return entry
     entry = Entry(adapter.name, adapter.version())
     answer = adapter.supports(case)
+    if answer is False:
+        return None
     if answer is not True:
         entry.stop(NOT_APPLICABLE, answer or "not supported")
     return entry
@@ -146,18 +210,34 @@ def first_entry(adapter: Adapter, case: Case) -> Entry:
 
 def save_problem(problem: Problem, folder: Path) -> Problem:
     """Write the training rows for the children; the parent keeps them mapped only."""
-    np.save(folder / "X.npy", problem.X)
     np.save(folder / "y.npy", problem.y)
-    mapped = np.load(folder / "X.npy", mmap_mode="r")
-    return Problem(
-        mapped,
-        problem.y,
-        problem.X_test,
-        problem.y_test,
-        problem.coef,
-        problem.intercept,
-        problem.noise_std,
-    )
+    if scipy.sparse.issparse(problem.X):
+        for name in ("data", "indices", "indptr"):
+            np.save(folder / f"X_{name}.npy", getattr(problem.X, name))
+        return problem
+    np.save(folder / "X.npy", problem.X)
+    return replace(problem, X=np.load(folder / "X.npy", mmap_mode="r"))
+
+
+def stage(
+    case: Case,
+    problem: Problem,
+    folder: Path,
+    settings: Settings,
+    lams: Array | None = None,
+) -> Stage:
+    """Put a problem on disk, with the penalties that the case asks for unless they are given."""
+    problem = save_problem(problem, folder)
+    if lams is None:
+        ratios = case.ratios(settings.quick)
+        lams = ratios * largest_lam(problem.X, problem.y) if len(ratios) else np.zeros(0)
+    np.save(folder / "lams.npy", lams)
+    fold_ids = None
+    if case.folds:
+        # By turns: the rows are exchangeable, and the folds differ by one row at most.
+        fold_ids = (np.arange(len(problem.y)) % case.folds).astype(np.int32)
+        np.save(folder / "fold_ids.npy", fold_ids)
+    return Stage(case, problem, folder, settings, lams, fold_ids)
 
 
 def run_case(
@@ -167,29 +247,72 @@ def run_case(
     say: Callable[[str], None] = lambda text: None,
 ) -> list[Entry]:
     """All libraries on one case, interleaved: A B C A B C ..."""
-    libraries = [adapter() for adapter in adapters]
-    entries = [first_entry(adapter, case) for adapter in libraries]
-    with tempfile.TemporaryDirectory(prefix="fewer-benchmark-") as name:
-        folder = Path(name)
-        problem = save_problem(case.problem(settings.quick), folder)
-        for repeat in range(settings.repeats):
-            for adapter, entry in zip(libraries, entries, strict=True):
-                if entry.status == OK:
-                    _repeat(adapter, entry, case, problem, folder, settings)
-                    say(f"{case.name} {repeat + 1}/{settings.repeats} {_line(entry)}")
-    return entries
+    return run(case, adapters, settings, say).entries
 
 
-def _repeat(
-    adapter: Adapter,
-    entry: Entry,
+@dataclass
+class Run:
+    """A finished case: what the libraries did, and what holds for all of them."""
+
+    entries: list[Entry]
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+def run(
     case: Case,
-    problem: Problem,
-    folder: Path,
+    adapters: Sequence[type[Adapter]],
     settings: Settings,
-) -> None:
+    say: Callable[[str], None] = lambda text: None,
+) -> Run:
+    """As ``run_case``, with the facts about the case."""
+    from benchmarks.calibration import calibrate, certified
+
+    pairs = [(adapter, first_entry(adapter, case)) for adapter in (kind() for kind in adapters)]
+    asked = [(adapter, entry) for adapter, entry in pairs if entry is not None]
+    out = Run([entry for _, entry in asked])
+    with tempfile.TemporaryDirectory(prefix="fewer-benchmark-") as name:
+        here = stage(case, case.problem(settings.quick), Path(name), settings)
+        if case.goal is not None:
+            here = replace(here, reference=certified(here, say))
+            out.facts.update(reference_facts(here))
+            out.facts["pass_s"] = here.pass_s()
+            for adapter, entry in asked:
+                if entry.status == OK:
+                    _guard(entry, partial(calibrate, here, adapter, entry, say))
+        for repeat in range(settings.repeats):
+            for adapter, entry in asked:
+                if entry.status == OK:
+                    _guard(entry, partial(_repeat, here, adapter, entry))
+                    say(f"{case.name} {repeat + 1}/{settings.repeats} {_line(entry)}")
+            if case.goal is not None:
+                out.facts["pass_s"] = min(out.facts["pass_s"], here.pass_s())
+    return out
+
+
+def reference_facts(here: Stage) -> dict[str, Any]:
+    """What is said about the optimum that a case was judged by."""
+    reference = here.reference
+    if reference is None:
+        return {}
+    return {
+        "goal": here.case.goal,
+        "lam_max": largest_lam(here.problem.X, here.problem.y),
+        "reference": reference.source,
+        "reference_gap": reference.worst_gap,
+        "reference_terms": int(np.count_nonzero(reference.coefs[-1])),
+    }
+
+
+def _repeat(here: Stage, adapter: Adapter, entry: Entry) -> None:
+    record = here.fit_once(adapter, entry.setting or Setting())
+    entry.records.append(record)
+    if here.case.goal is not None and not meets(here.case.goal, record["judged"]):
+        entry.stop(NOT_CONVERGED, "a repeat missed the goal that the first fit had met")
+
+
+def _guard(entry: Entry, step: Callable[[], None]) -> None:
     try:
-        entry.records.append(fit_once(adapter, case, problem, folder, settings))
+        step()
     except ChildTimeoutError as error:
         entry.stop(NOT_CONVERGED, str(error))
     except (ChildFailedError, ValueError, OSError) as error:

@@ -24,14 +24,17 @@ from benchmarks.judge import (  # noqa: E402
     judge,
     lasso_objective,
 )
-from benchmarks.problem import Problem, Solution  # noqa: E402
+from benchmarks.lasso import certify, gaps, judge_lasso, meets, objectives, polish  # noqa: E402
+from benchmarks.problem import Problem, Solution, TrainingData  # noqa: E402
 from benchmarks.report import as_json, as_markdown, ratios, target_verdict  # noqa: E402
-from benchmarks.runner import Entry, Settings, run_case  # noqa: E402
+from benchmarks.runner import Entry, Settings, first_entry, run, run_case  # noqa: E402
 
 CASE = {case.name: case for case in CASES}
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX process groups")
 
-NUMPY = next(adapter for adapter in discover() if adapter.name == "numpy-moments")
+ADAPTER = {adapter.name: adapter for adapter in discover()}
+NUMPY = ADAPTER["numpy-moments"]
+PEERS = ("adelie", "celer", "glmnet", "sklearn", "skglm")
 
 BAD_ADAPTERS = """
 import os
@@ -92,6 +95,15 @@ class Cannot(_Bad):
 
     def supports(self, case):
         return "wrong kind of case"
+
+
+class Lazy(_Bad):
+    name = "lazy"
+    ladder = (1e-2, 1e-3)
+
+    def fit(self, data, case):
+        self.coef_, self.intercept_ = np.zeros(data.X.shape[1]), 0.0
+        return self
 
 
 class Missing(_Bad):
@@ -227,6 +239,118 @@ def test_ratios_and_target() -> None:
     assert verdict["verdict"] == "not measured"
     assert "2.000 / 3.000" in as_markdown(case, entries, Settings())
     json.dumps(as_json(case, entries, Settings()))
+
+
+def soft_threshold_problem() -> tuple[Any, Any, Any, Any]:
+    # With orthonormal columns the answer is known: every product moves towards 0 by lam.
+    rng = np.random.Generator(np.random.PCG64(3))
+    X = np.linalg.qr(rng.standard_normal((20, 5)))[0]
+    y = X @ np.array([3.0, -2.0, 0.5, 0.0, 0.0]) + 0.1 * rng.standard_normal(20)
+    lams = np.array([1.0, 0.2])
+    pulls = X.T @ y
+    coefs = np.sign(pulls) * np.maximum(np.abs(pulls) - lams[:, None], 0)
+    return X, y, lams, coefs
+
+
+def test_the_gap_vanishes_at_the_optimum_only() -> None:
+    X, y, lams, coefs = soft_threshold_problem()
+    assert np.all(gaps(X, y, coefs, lams) < 1e-14)
+    worse = 1.01 * coefs
+    gap = gaps(X, y, worse, lams)
+    best, found = objectives(X, y, coefs, lams), objectives(X, y, worse, lams)
+    assert np.all(found - best > 0)
+    assert np.all(gap * found >= found - best)
+    assert found[0] == pytest.approx(lasso_objective(X, y, worse[0], 0.0, lams[0]))
+
+
+def test_polishing_needs_the_right_signs() -> None:
+    X, y, lams, coefs = soft_threshold_problem()
+    assert polish(X, y, 0.9 * coefs[0], 1.0) == pytest.approx(coefs[0])
+    wrong = coefs[0] * np.array([-1.0, 1, 1, 1, 1])
+    assert polish(X, y, wrong, 1.0) is wrong
+    reference = certify(X, y, 0.999 * coefs, lams, "test")
+    assert reference.worst_gap < 1e-12
+    assert reference.coefs == pytest.approx(coefs)
+
+
+def test_judge_of_the_lasso() -> None:
+    X, y, lams, coefs = soft_threshold_problem()
+    problem = Problem(X, y, X, y, coefs[0], 0.0, 0.1)
+    reference = dataclasses.replace(certify(X, y, coefs, lams, "test"), curve=np.array([2.0, 1.0]))
+    path = judge_lasso(CASE["lasso-path"], problem, Solution(coefs), reference)
+    assert path["suboptimality"] == pytest.approx(0, abs=1e-14)
+    assert path["terms"] == np.count_nonzero(coefs[1])
+    cv = Solution(coefs[1], lam=0.2, curve=np.array([2.0, 1.01]))
+    judged = judge_lasso(CASE["lasso-cv"], problem, cv, reference)
+    assert judged["curve_error"] == pytest.approx(0.01)
+    assert judged["lam_ratio"] == pytest.approx(0.2)
+    assert judged["regret"] == 0
+    assert not meets(1e-6, judged)
+    assert meets(1e-6, {**judged, "curve_error": 1e-4})
+    with pytest.raises(ValueError, match=r"\(5,\), the problem has \(2, 5\)"):
+        judge_lasso(CASE["lasso-path"], problem, Solution(coefs[0]), reference)
+
+
+def test_folds_leave_every_row_out_once() -> None:
+    data = TrainingData(np.zeros((7, 2)), np.zeros(7), 1, fold_ids=np.arange(7) % 3)
+    assert [len(test) for _, test in data.folds] == [3, 2, 2]
+    for train, test in data.folds:
+        assert sorted([*train, *test]) == list(range(7))
+
+
+@pytest.mark.parametrize("case", ["lasso-dense", "lasso-path", "lasso-cv", "lasso-sparse"])
+@pytest.mark.parametrize("name", PEERS)
+def test_peers_reach_the_goal(name: str, case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    adapter = ADAPTER[name]
+    if not adapter().available():
+        pytest.skip(f"{name} is {adapter.missing}")
+    # One rung and one way: that the ladder is climbed has a test of its own.
+    first = adapter().variants(CASE[case])[:1]
+    monkeypatch.setattr(adapter, "variants", lambda self, case: first)
+    monkeypatch.setattr(adapter, "ladder", (1e-12 if name in ("adelie", "glmnet") else 1e-7,))
+    done = run(CASE[case], [adapter], Settings(repeats=1, quick=True))
+    (entry,) = done.entries
+    assert (entry.status, entry.reason) == ("ok", "")
+    assert entry.records[0]["judged"]["suboptimality"] <= 1e-6
+    assert done.facts["reference_gap"] <= 1e-9
+    assert done.facts["pass_s"] > 0
+
+
+def test_the_loosest_tolerance_is_taken(tmp_path: Path) -> None:
+    settings = Settings(repeats=1, quick=True, cache=str(tmp_path))
+    done = run(CASE["lasso-dense"], [ADAPTER["sklearn"]], settings)
+    (entry,) = done.entries
+    tried = [(c["tol"], c["judged"]["suboptimality"] <= 1e-6) for c in entry.calibration]
+    assert entry.setting is not None
+    assert entry.setting.tol == max(tol for tol, met in tried if met)
+    assert not tried[0][1]
+    table = as_markdown(CASE["lasso-dense"], done.entries, settings, done.facts)
+    assert f"| {entry.version} | {entry.setting.tol:.0e} |" in table
+    assert "relative duality gap at most" in table
+    assert str(tmp_path) not in json.dumps(
+        as_json(CASE["lasso-dense"], done.entries, settings, done.facts)
+    )
+    # The second run climbs no ladder.
+    (again,) = run_case(CASE["lasso-dense"], [ADAPTER["sklearn"]], settings)
+    assert again.setting == entry.setting
+    assert len(list(tmp_path.glob("*/reference.npz"))) == 1
+
+
+def test_missing_the_goal_is_nc(bad: Any) -> None:
+    (entry,) = run_case(CASE["lasso-dense"], [bad.Lazy], Settings(repeats=1, quick=True))
+    assert (entry.status, entry.records) == ("NC", [])
+    assert "only, at tolerances down to 1e-03" in entry.reason
+    (entry,) = run_case(CASE["lasso-dense"], [bad.Raises], Settings(repeats=1, quick=True))
+    assert (entry.status, entry.reason) == ("failed", "RuntimeError: no such luck")
+
+
+def test_libraries_without_the_lasso_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = CASE["lasso-dense"]
+    assert first_entry(NUMPY(), case) is None
+    assert first_entry(ADAPTER["sklearn-ARDRegression"](), case) is None
+    assert first_entry(ADAPTER["sklearn"](), CASE["moments"]) is None
+    monkeypatch.setitem(sys.modules, "fewer", type(sys)("fewer"))
+    assert ADAPTER["fewer"]().supports(case) == "this version has no Lasso"
 
 
 def test_quick_results_are_never_saved() -> None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import importlib.util
+import sys
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
-from benchmarks.problem import Case, Solution, TrainingData
+from benchmarks.problem import Array, Case, Matrix, Solution, TrainingData
 
 
 class Adapter(ABC):
@@ -20,6 +23,23 @@ class Adapter(ABC):
     library: ClassVar[str]  # the distribution on PyPI
     module: ClassVar[str]  # what is imported
     solves: ClassVar[str | None] = None  # the problem it sets out to solve, if judged
+    missing: ClassVar[str] = "not installed"  # said where it cannot be imported
+    # Cases with a goal: tolerances to try, loosest first, and one for a certified optimum (with
+    # the right signs the judge closes the rest of the gap, and a tighter one takes minutes).
+    ladder: ClassVar[tuple[float, ...]] = tuple(10.0**-k for k in range(15))
+    tight: ClassVar[float | None] = None
+
+    def interpreter(self) -> str:
+        """The Python that has the library; only a conflict of versions needs another one."""
+        return sys.executable
+
+    def command(self, job_file: Path, job: Mapping[str, Any]) -> list[str]:
+        """What runs one fit: it reads ``job`` and writes the files that ``job`` names."""
+        return [self.interpreter(), "-m", "benchmarks.child", str(job_file)]
+
+    def variants(self, case: Case) -> tuple[str, ...]:
+        """Ways to the same answer; the fastest of them is measured."""
+        return ("",)
 
     def available(self) -> bool:
         """Whether the library can be imported here."""
@@ -34,11 +54,15 @@ class Adapter(ABC):
 
     @abstractmethod
     def supports(self, case: Case) -> bool | str:
-        """True, or why this library cannot do the case."""
+        """True, or why this library cannot do the case; False leaves it out of the table."""
 
     def prepare(self) -> None:
         """Everything that is not fitting; not timed."""
         importlib.import_module(self.module)
+
+    def arrange(self, data: TrainingData) -> TrainingData:
+        """Put the data into the form that the library likes best; not timed."""
+        return data
 
     @abstractmethod
     def fit(self, data: TrainingData, case: Case) -> Any:
@@ -53,6 +77,56 @@ class Adapter(ABC):
         }
         coef = np.asarray(fitted.coef_, dtype=np.float64)
         return Solution(coef, float(fitted.intercept_), claims)
+
+
+class LassoAdapter(Adapter):
+    """A library that solves the lasso; ``fit`` returns a Solution or its ingredients."""
+
+    def supports(self, case: Case) -> bool | str:
+        return case.task in ("lasso", "lasso-path", "lasso-cv")
+
+    def fit(self, data: TrainingData, case: Case) -> Any:
+        how = {"lasso": self.one, "lasso-path": self.path, "lasso-cv": self.cv}
+        return how[case.task](data)
+
+    @abstractmethod
+    def one(self, data: TrainingData) -> Any:
+        """The weights at ``data.lams[0]``."""
+
+    @abstractmethod
+    def path(self, data: TrainingData) -> Any:
+        """The weights at all of ``data.lams``, one row each."""
+
+    @abstractmethod
+    def cv(self, data: TrainingData) -> Any:
+        """A Solution with the chosen penalty and the curve."""
+
+    def solution(self, fitted: Any, data: TrainingData) -> Solution:
+        if isinstance(fitted, Solution):
+            return fitted
+        dense = fitted.toarray() if hasattr(fitted, "toarray") else fitted
+        return Solution(np.array(dense, dtype=np.float64))
+
+
+def looped_cv(
+    data: TrainingData,
+    path: Callable[[Matrix, Array, Array], Any],
+    one: Callable[[Matrix, Array, float], Any],
+) -> Solution:
+    """Cross-validation for a library without one that takes folds and penalties.
+
+    ``path`` and ``one`` take alphas (per row). ``path`` returns one row of weights for each.
+    """
+    X, y, alphas = data.X, data.y, data.alphas
+    curve = np.zeros(len(alphas))
+    for train, test in data.folds:
+        coefs = path(np.asfortranarray(X[train]), y[train], alphas)
+        errors = y[test][:, None] - X[test] @ coefs.T
+        curve += np.mean(errors**2, axis=0)
+    curve /= len(data.folds)
+    best = int(np.argmin(curve))
+    coef = np.asarray(one(X, y, float(alphas[best])))
+    return Solution(coef, lam=float(data.lams[best]), curve=curve)
 
 
 def _plain(value: Any) -> Any:
