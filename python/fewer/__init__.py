@@ -16,9 +16,11 @@ from fewer._select import Selection
 from fewer.evaluation import Evaluation, cross_validate
 from fewer.lasso import Lasso, LassoCV, LassoPath, lasso_path
 from fewer.probit_classifier import ProbitClassifier
+from fewer.smlr import SMLR
 from fewer.sparse_regressor import SparseRegressor
 
 __all__ = [
+    "SMLR",
     "Certificate",
     "EmptyModelWarning",
     "Evaluation",

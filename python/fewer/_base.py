@@ -593,7 +593,10 @@ class Classifier(ClassifierMixin, Estimator):  # type: ignore[misc]
             A column for each of `classes_`.
         """
         x = self._new(X)
-        eta = self.model_.decision(x)
+        return self._log_probabilities(self.model_.decision(x))
+
+    def _log_probabilities(self, eta: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Turn outputs into log probabilities: those of a probit, unless a method has others."""
         if eta.shape[1] == 1:
             eta = np.hstack([-eta, eta])
         logs: NDArray[np.float64] = log_ndtr(eta)

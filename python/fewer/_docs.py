@@ -17,11 +17,12 @@ lam : float or {"cv", "bic", "ebic", "aic"}, optional
     by cross-validation; the others by an information criterion of the fit on all rows.
 lam_ratio : float, optional
     λ as a part of the largest useful one, in (0, 1]. Where neither is given, 0.1 for the Lasso,
-    0.2 for SparseRegressor and 0.005 for ProbitClassifier: the best on average in
-    benchmarks/lam_ratio.py.
+    0.05 for SMLR, 0.2 for SparseRegressor and 0.005 for ProbitClassifier; the last two are the
+    best on average in benchmarks/lam_ratio.py.
 l1_ratio : float, default=1.0
     ρ of the elastic net, whose penalty is λ(ρ‖w‖₁ + (1 − ρ)‖w‖²/2s), s being the standard
-    deviation of y, as in glmnet: so rescaling y rescales the answer and nothing else.
+    deviation of y, as in glmnet: so rescaling y rescales the answer and nothing else (for
+    classes s is 1).
 penalty_factors : array-like of shape (n_basis,), optional
     A factor on λ for each function of the basis; 0 leaves its weight without a penalty.
 positive : bool, default=False

@@ -3,7 +3,7 @@
 use super::Columns;
 use crate::data::DenseView;
 use crate::engine::{Interrupted, Observer};
-use crate::linalg::{Matrix, Tile, add_outer, axpy, dot};
+use crate::linalg::{Matrix, TOGETHER, Tile, add_outer, axpy, dot, dots};
 use rayon::prelude::*;
 
 /// Rows of a tile when a product runs over rows.
@@ -68,12 +68,21 @@ impl<'a> Design<'a> {
 
     /// The chosen columns, centred and scaled, as a matrix.
     pub fn copy(&self, chosen: &[usize]) -> Matrix {
+        let mut out = Vec::new();
+        self.append(chosen, &mut out);
+        Matrix::from_columns(self.rows(), chosen.len(), out)
+    }
+
+    /// Appends the chosen columns, centred and scaled, one after the other.
+    pub fn append(&self, chosen: &[usize], packed: &mut Vec<f64>) {
         let n = self.rows();
-        let mut out = Matrix::zeros(n, chosen.len());
+        let before = packed.len();
+        packed.resize(before + n * chosen.len(), 0.0);
+        let out = &mut packed[before..];
         let counts = |i: usize| self.weights.is_none_or(|w| w[i] > 0.0);
         let dense = self.columns.as_dense();
         if let Some(x) = dense.filter(|x| x.columns() > 0 && x.column_slice(0).is_some()) {
-            let columns = out.as_mut_slice().par_chunks_mut(n.max(1)).zip(chosen);
+            let columns = out.par_chunks_mut(n.max(1)).zip(chosen);
             columns.for_each(|(out, &j)| {
                 let (centre, scale) = (self.centre[j], self.scale[j]);
                 let values = x.column_slice(j).unwrap_or(&[]);
@@ -81,18 +90,17 @@ impl<'a> Design<'a> {
                     *o = if counts(i) { (v - centre) / scale } else { 0.0 };
                 }
             });
-            return out;
+            return;
         }
         let mut tile = Tile::default();
         for start in (0..n).step_by(ROWS) {
             let rows = start..(start + ROWS).min(n);
             self.fill(rows.clone(), chosen, &mut tile);
             for k in 0..chosen.len() {
-                let column = &mut out.column_mut(k)[rows.clone()];
+                let column = &mut out[k * n..][rows.clone()];
                 column.iter_mut().enumerate().for_each(|(i, v)| *v = tile.get(i, k));
             }
         }
-        out
     }
 
     /// Σ_j β_j φ_j over the chosen columns, for every row.
@@ -199,8 +207,22 @@ impl<'a> Design<'a> {
         let total: f64 = v.iter().sum();
         let centred = |j: usize, sum: f64| (sum - self.centre[j] * total) / self.scale[j];
         if x.column_slice(0).is_some() {
-            let sum = |&j: &usize| centred(j, dot(x.column_slice(j).unwrap_or(&[]), v));
-            return Some(chosen.par_iter().map(sum).collect());
+            let column = |j: usize| x.column_slice(j).unwrap_or(&[]);
+            let mut sums = vec![0.0; chosen.len()];
+            sums.par_chunks_mut(TOGETHER).zip(chosen.par_chunks(TOGETHER)).for_each(
+                |(sums, chosen)| match *chosen {
+                    [a, b, c, d] => {
+                        let found = dots([column(a), column(b), column(c), column(d)], v);
+                        sums.iter_mut().zip(chosen).zip(found).for_each(|((s, &j), dot)| {
+                            *s = centred(j, dot);
+                        });
+                    }
+                    _ => sums.iter_mut().zip(chosen).for_each(|(s, &j)| {
+                        *s = centred(j, dot(column(j), v));
+                    }),
+                },
+            );
+            return Some(sums);
         }
         x.row_slice(0)?;
         let parts: Vec<Vec<f64>> = v

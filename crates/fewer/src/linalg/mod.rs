@@ -9,7 +9,9 @@ mod products;
 
 pub use cholesky::{Cholesky, NotPositiveDefinite};
 pub use matrix::{Layout, Matrix, Tile};
-pub use products::{add_gram, add_outer, axpy, cross_products, dot, product_of_rows, symmetrise};
+pub use products::{
+    TOGETHER, add_gram, add_outer, axpy, cross_products, dot, dots, product_of_rows, symmetrise,
+};
 
 /// Clears the upper halves of the vector registers.
 ///

@@ -38,6 +38,36 @@ fn dot_in_lanes(a: &[f64], b: &[f64]) -> f64 {
     lanes[0] + rest
 }
 
+/// Columns that are multiplied by a vector at a time, which is then read once for all of them.
+pub const TOGETHER: usize = 4;
+
+/// Products of four columns with one vector; each is summed in an order fixed by the length.
+pub fn dots(columns: [&[f64]; TOGETHER], v: &[f64]) -> [f64; TOGETHER] {
+    pulp::Arch::new().dispatch(|| dots_in_lanes(columns, v))
+}
+
+#[inline(always)]
+fn dots_in_lanes(columns: [&[f64]; TOGETHER], v: &[f64]) -> [f64; TOGETHER] {
+    const LANES: usize = 8;
+    let (v_blocks, v_rest) = v.as_chunks::<LANES>();
+    let [a, b, c, d] = columns.map(|x| x[..v.len()].as_chunks::<LANES>());
+    let mut lanes = [[0.0f64; LANES]; TOGETHER];
+    for (i, v) in v_blocks.iter().enumerate() {
+        let (a, b, c, d) = (&a.0[i], &b.0[i], &c.0[i], &d.0[i]);
+        for l in 0..LANES {
+            lanes[0][l] += a[l] * v[l];
+            lanes[1][l] += b[l] * v[l];
+            lanes[2][l] += c[l] * v[l];
+            lanes[3][l] += d[l] * v[l];
+        }
+    }
+    let rest = [a.1, b.1, c.1, d.1];
+    std::array::from_fn(|k| {
+        let tail: f64 = rest[k].iter().zip(v_rest).map(|(x, v)| x * v).sum();
+        lanes[k].iter().sum::<f64>() + tail
+    })
+}
+
 /// y += s·x.
 pub fn axpy(s: f64, x: &[f64], y: &mut [f64]) {
     if x.len() < SHORT {

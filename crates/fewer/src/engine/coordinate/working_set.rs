@@ -72,7 +72,7 @@ impl WorkingSet {
             let columns = design.raw().columns();
             for of_output in chosen.chunk_by(|a, b| a / columns == b / columns) {
                 let of_output: Vec<usize> = of_output.iter().map(|v| v % columns).collect();
-                packed.extend_from_slice(design.copy(&of_output).as_slice());
+                design.append(&of_output, packed);
             }
         }
         Ok(())
