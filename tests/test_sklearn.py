@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from fewer import EmptyModelWarning, Lasso, LassoCV, ProbitClassifier, SparseRegressor
+from fewer import SMLR, EmptyModelWarning, Lasso, LassoCV, ProbitClassifier, SparseRegressor
 
 PAPER = SparseRegressor(fit_intercept="penalised", variant="paper")
 PRECOMPUTED = ProbitClassifier(basis="precomputed")
@@ -40,6 +40,8 @@ ESTIMATORS = [
     SparseRegressor(prior="laplace", lam="cv", lams=5),
     LassoCV(lams=10),
     LassoCV(lam="bic", lams=10, standardize=False),
+    SMLR(),
+    SMLR(l1_ratio=0.0, class_weight="balanced"),
     ProbitClassifier(),
     ProbitClassifier(prior="laplace", class_weight="balanced"),
     ProbitClassifier(prior="gaussian", standardize=False),

@@ -728,3 +728,14 @@ fn settings_that_make_no_sense_are_refused_clearly() {
     let data = Dataset::new(p.view(), &constant).unwrap();
     assert_eq!(fitted("sparse", LAPLACE, &data).unwrap().n_terms(), 0);
 }
+
+#[test]
+fn leave_one_out_has_the_rmse_of_all_rows_together() {
+    let p = Problem::linear(3, 30, 4, 2, 0.5);
+    let folds = CrossValidation::leave_one_out();
+    let scores = [Score::Rmse, Score::Mse];
+    let found = evaluate("lasso", "{}", None, &p.data(), &folds, &scores, &Silent).unwrap();
+    let (rmse, mse) = (&found.scores[0], &found.scores[1]);
+    assert!((rmse.mean.powi(2) / mse.mean - 1.0).abs() < 1e-12);
+    assert_eq!(rmse.standard_error, None);
+}

@@ -130,6 +130,7 @@ pub fn evaluate(
         [] => Score::ALL.into_iter().filter(|s| s.applies_to(task)).collect(),
         some => some.to_vec(),
     };
+    let single = (0..split.len()).all(|fold| split.test(fold).len() == 1);
     let mut summaries = Vec::new();
     for score in asked {
         let pooled = match score.of(&truth, &predicted, weights.as_deref()) {
@@ -137,8 +138,13 @@ pub fn evaluate(
             Err(_) if scores.is_empty() => continue,
             Err(error) => return Err(error),
         };
+        // The root of one row's square is its absolute error: only the pooled one is an RMSE.
         let by_fold = parts.iter().map(|(t, p, ..)| score.of(&t.target, p, t.weights.as_deref()));
-        let values = by_fold.collect::<Result<Vec<f64>>>().unwrap_or_default();
+        let values = if single && score == Score::Rmse {
+            Vec::new()
+        } else {
+            by_fold.collect::<Result<Vec<f64>>>().unwrap_or_default()
+        };
         let (mean, standard_error) = if values.is_empty() {
             (pooled, None)
         } else {
