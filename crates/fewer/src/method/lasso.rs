@@ -2,7 +2,9 @@
 
 use super::common::{BasisKind, Common, Fitted, Output, Shared, Wanted, common_builder};
 use super::em::empty_outcome;
-use super::penalised::{Laid, Lams, WANTED, check_penalty, for_each_lam, penalty_factors};
+use super::penalised::{
+    Laid, Lams, WANTED, check_penalty, for_each_lam, penalised_builder, penalty_factors,
+};
 use super::settings::{Intercept, merge_settings, parse_settings};
 use crate::basis::{BlockFunction, Gamma, KernelFunction, Landmarks, UserFunction};
 use crate::data::{Dataset, Moments, Target};
@@ -60,6 +62,7 @@ use serde::{Deserialize, Serialize};
 pub struct Lasso(Settings);
 
 common_builder!(Lasso);
+penalised_builder!(Lasso, LAM_RATIO);
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -95,36 +98,6 @@ const LAM_RATIO: f64 = 0.1;
 const STEP: f64 = 0.1;
 
 impl Lasso {
-    /// Settings from a JSON object with the names of the table above.
-    pub fn from_json(settings: &str) -> Result<Self> {
-        let (common, own): (Common, Settings) = parse_settings(settings)?;
-        Ok(Self(Settings { common, ..own }))
-    }
-
-    /// λ, in the units of y.
-    pub fn lam(mut self, lam: f64) -> Self {
-        self.0.lam = Some(lam);
-        self
-    }
-
-    /// λ as a part of λ_max, in (0, 1].
-    pub fn lam_ratio(mut self, ratio: f64) -> Self {
-        self.0.lam_ratio = Some(ratio);
-        self
-    }
-
-    /// ρ of the elastic net: 1 for the Lasso, 0 for ridge regression.
-    pub fn l1_ratio(mut self, ratio: f64) -> Self {
-        self.0.l1_ratio = ratio;
-        self
-    }
-
-    /// A factor on λ for each column of the basis; 0 for no penalty.
-    pub fn penalty_factors(mut self, factors: Vec<f64>) -> Self {
-        self.0.penalty_factors = Some(factors);
-        self
-    }
-
     /// Whether weights must be at least 0.
     pub fn positive(mut self, positive: bool) -> Self {
         self.0.positive = positive;
@@ -143,38 +116,12 @@ impl Lasso {
         self
     }
 
-    /// Fits a model while an observer watches.
-    pub fn fit_observed(&self, data: &Dataset<'_>, observer: &dyn Observer) -> Result<Model> {
-        let lam = Lams::one(self.0.lam, self.0.lam_ratio.unwrap_or(LAM_RATIO));
-        let mut models = self.fit_each(data, lam, observer)?;
-        models.pop().ok_or(Error::Interrupted)
-    }
-
-    /// Fits a model for each λ, from one to the next; without any given, for 100 of them from
-    /// λ_max down to λ_max/1000 (λ_max/100 where there are fewer rows than columns).
-    ///
-    /// Models are in the order of the λ given.
-    pub fn path(&self, data: &Dataset<'_>, lams: Option<&[f64]>) -> Result<Vec<Model>> {
-        self.path_observed(data, lams, &Silent)
-    }
-
-    /// [`path`](Self::path) while an observer watches.
-    pub fn path_observed(
-        &self,
-        data: &Dataset<'_>,
-        lams: Option<&[f64]>,
-        observer: &dyn Observer,
-    ) -> Result<Vec<Model>> {
-        self.fit_each(data, lams.map_or(Lams::Path, |l| Lams::Given(l.to_vec())), observer)
-    }
-
     /// Fits a model with a linear basis from moments alone.
     pub fn fit_moments(&self, moments: Moments) -> Result<Model> {
         self.check()?;
-        let lam = Lams::one(self.0.lam, self.0.lam_ratio.unwrap_or(LAM_RATIO));
         let wanted = Wanted { gram: true, ..WANTED };
         self.0.common.with_moments(moments, wanted, &Silent, |shared| {
-            let mut models = self.solve(&shared, &[], lam)?;
+            let mut models = self.solve(&shared, &[], self.one_lam())?;
             models.pop().ok_or(Error::Interrupted)
         })
     }

@@ -182,3 +182,74 @@ impl Laid {
         pulls.chunks(self.l1.len().max(1)).map(of_output).fold(0.0, f64::max)
     }
 }
+
+/// The builder methods that the methods with an elastic-net penalty share, and their paths; such a
+/// method has `fit_each`, and takes so large a part of λ_max where λ is not given.
+macro_rules! penalised_builder {
+    ($method:ident, $lam_ratio:expr) => {
+        impl $method {
+            /// Settings from a JSON object with the names of the table above.
+            pub fn from_json(settings: &str) -> Result<Self> {
+                let (common, own): (Common, Settings) = parse_settings(settings)?;
+                Ok(Self(Settings { common, ..own }))
+            }
+
+            /// λ, in the units of the objective.
+            pub fn lam(mut self, lam: f64) -> Self {
+                self.0.lam = Some(lam);
+                self
+            }
+
+            /// λ as a part of λ_max, in (0, 1].
+            pub fn lam_ratio(mut self, ratio: f64) -> Self {
+                self.0.lam_ratio = Some(ratio);
+                self
+            }
+
+            /// ρ of the elastic net: 1 for L1 alone, 0 for a ridge.
+            pub fn l1_ratio(mut self, ratio: f64) -> Self {
+                self.0.l1_ratio = ratio;
+                self
+            }
+
+            /// A factor on λ for each column of the basis; 0 for no penalty.
+            pub fn penalty_factors(mut self, factors: Vec<f64>) -> Self {
+                self.0.penalty_factors = Some(factors);
+                self
+            }
+
+            fn one_lam(&self) -> Lams {
+                Lams::one(self.0.lam, self.0.lam_ratio.unwrap_or($lam_ratio))
+            }
+
+            /// Fits a model while an observer watches.
+            pub fn fit_observed(
+                &self,
+                data: &Dataset<'_>,
+                observer: &dyn Observer,
+            ) -> Result<Model> {
+                self.fit_each(data, self.one_lam(), observer)?.pop().ok_or(Error::Interrupted)
+            }
+
+            /// Fits a model for each λ, from one to the next; without any given, for 100 of them
+            /// from λ_max down to λ_max/1000 (λ_max/100 where there are fewer rows than columns).
+            ///
+            /// Models are in the order of the λ given.
+            pub fn path(&self, data: &Dataset<'_>, lams: Option<&[f64]>) -> Result<Vec<Model>> {
+                self.path_observed(data, lams, &Silent)
+            }
+
+            /// [`path`](Self::path) while an observer watches.
+            pub fn path_observed(
+                &self,
+                data: &Dataset<'_>,
+                lams: Option<&[f64]>,
+                observer: &dyn Observer,
+            ) -> Result<Vec<Model>> {
+                let lams = lams.map_or(Lams::Path, |l| Lams::Given(l.to_vec()));
+                self.fit_each(data, lams, observer)
+            }
+        }
+    };
+}
+pub(crate) use penalised_builder;

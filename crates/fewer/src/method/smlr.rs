@@ -3,7 +3,9 @@
 use super::classes::{ClassWeight, check_classes, row_weights};
 use super::common::{BasisKind, Common, Fitted, Output, Shared, common_builder};
 use super::em::empty_outcome;
-use super::penalised::{Laid, Lams, WANTED, check_penalty, for_each_lam, penalty_factors};
+use super::penalised::{
+    Laid, Lams, WANTED, check_penalty, for_each_lam, penalised_builder, penalty_factors,
+};
 use super::settings::{Intercept, merge_settings, parse_settings};
 use crate::basis::{BlockFunction, Gamma, KernelFunction, Landmarks, UserFunction};
 use crate::data::{Dataset, Target};
@@ -55,6 +57,7 @@ use serde::{Deserialize, Serialize};
 pub struct SMLR(Settings);
 
 common_builder!(SMLR);
+penalised_builder!(SMLR, LAM_RATIO);
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -85,64 +88,10 @@ impl Default for Settings {
 const LAM_RATIO: f64 = 0.05;
 
 impl SMLR {
-    /// Settings from a JSON object with the names of the table above.
-    pub fn from_json(settings: &str) -> Result<Self> {
-        let (common, own): (Common, Settings) = parse_settings(settings)?;
-        Ok(Self(Settings { common, ..own }))
-    }
-
-    /// λ.
-    pub fn lam(mut self, lam: f64) -> Self {
-        self.0.lam = Some(lam);
-        self
-    }
-
-    /// λ as a part of λ_max, in (0, 1].
-    pub fn lam_ratio(mut self, ratio: f64) -> Self {
-        self.0.lam_ratio = Some(ratio);
-        self
-    }
-
-    /// ρ of the elastic net: 1 for SMLR, 0 for RMLR.
-    pub fn l1_ratio(mut self, ratio: f64) -> Self {
-        self.0.l1_ratio = ratio;
-        self
-    }
-
-    /// A factor on λ for each column of the basis; 0 for no penalty.
-    pub fn penalty_factors(mut self, factors: Vec<f64>) -> Self {
-        self.0.penalty_factors = Some(factors);
-        self
-    }
-
     /// Weights of the classes, on top of the rows' own.
     pub fn class_weight(mut self, weight: ClassWeight) -> Self {
         self.0.class_weight = Some(weight);
         self
-    }
-
-    /// Fits a model while an observer watches.
-    pub fn fit_observed(&self, data: &Dataset<'_>, observer: &dyn Observer) -> Result<Model> {
-        let lams = Lams::one(self.0.lam, self.0.lam_ratio.unwrap_or(LAM_RATIO));
-        self.fit_each(data, lams, observer)?.pop().ok_or(Error::Interrupted)
-    }
-
-    /// Fits a model for each λ, from one to the next; without any given, for 100 of them from
-    /// λ_max down to λ_max/1000 (λ_max/100 where there are fewer rows than columns).
-    ///
-    /// Models are in the order of the λ given.
-    pub fn path(&self, data: &Dataset<'_>, lams: Option<&[f64]>) -> Result<Vec<Model>> {
-        self.path_observed(data, lams, &Silent)
-    }
-
-    /// [`path`](Self::path) while an observer watches.
-    pub fn path_observed(
-        &self,
-        data: &Dataset<'_>,
-        lams: Option<&[f64]>,
-        observer: &dyn Observer,
-    ) -> Result<Vec<Model>> {
-        self.fit_each(data, lams.map_or(Lams::Path, |l| Lams::Given(l.to_vec())), observer)
     }
 
     fn fit_each(
