@@ -187,11 +187,13 @@ fn dense_equals_sparse_in_every_order_and_precision() {
         ];
         for (k, other) in others.into_iter().enumerate() {
             let model = fit(method, &dataset(method, other, &p.y));
-            same(&reference, &model, 1e-5, &format!("{method:?}, form {k}"));
+            // Newton's steps go other ways for sparse columns, each to a gap of 1e-8.
+            let tol = if method.0 == "smlr" { 1e-4 } else { 1e-5 };
+            same(&reference, &model, tol, &format!("{method:?}, form {k}"));
             let dense = outputs(&reference, DenseView::by_rows(&x, n, d).unwrap());
             let size = dense.iter().fold(1.0, |m: f64, v| m.max(v.abs()));
             let predicted = outputs(&model, sparse.view());
-            assert!(distance(&dense, &predicted) < 1e-5 * size, "{method:?}, form {k}");
+            assert!(distance(&dense, &predicted) < tol * size, "{method:?}, form {k}");
         }
     });
 }

@@ -3,7 +3,7 @@
 use super::Columns;
 use crate::data::DenseView;
 use crate::engine::{Interrupted, Observer};
-use crate::linalg::{Matrix, TOGETHER, Tile, add_outer, axpy, dot, dots};
+use crate::linalg::{Matrix, Tile, add_outer, axpy, products_with};
 use rayon::prelude::*;
 
 /// Rows of a tile when a product runs over rows.
@@ -207,21 +207,10 @@ impl<'a> Design<'a> {
         let total: f64 = v.iter().sum();
         let centred = |j: usize, sum: f64| (sum - self.centre[j] * total) / self.scale[j];
         if x.column_slice(0).is_some() {
-            let column = |j: usize| x.column_slice(j).unwrap_or(&[]);
-            let mut sums = vec![0.0; chosen.len()];
-            sums.par_chunks_mut(TOGETHER).zip(chosen.par_chunks(TOGETHER)).for_each(
-                |(sums, chosen)| match *chosen {
-                    [a, b, c, d] => {
-                        let found = dots([column(a), column(b), column(c), column(d)], v);
-                        sums.iter_mut().zip(chosen).zip(found).for_each(|((s, &j), dot)| {
-                            *s = centred(j, dot);
-                        });
-                    }
-                    _ => sums.iter_mut().zip(chosen).for_each(|(s, &j)| {
-                        *s = centred(j, dot(column(j), v));
-                    }),
-                },
-            );
+            let columns: Vec<&[f64]> =
+                chosen.iter().map(|&j| x.column_slice(j).unwrap_or(&[])).collect();
+            let mut sums = products_with(&columns, v);
+            sums.iter_mut().zip(chosen).for_each(|(s, &j)| *s = centred(j, *s));
             return Some(sums);
         }
         x.row_slice(0)?;

@@ -67,8 +67,9 @@ pub(crate) trait Smooth: Sync {
     /// Linear predictors of a row.
     fn outputs(&self) -> usize;
 
-    /// Whether −log p is a quadratic of unit curvature.
-    fn is_quadratic(&self) -> bool;
+    /// (n, ≥ outputs) s such that ∂²(−log p)/∂η_a ∂η_b = s_a (δ_ab − s_b), without the rows'
+    /// weights; nothing where −log p is a quadratic of unit curvature.
+    fn shares(&self) -> Option<&Matrix>;
 
     /// Moves to new linear predictors, a column for each output.
     fn update(&mut self, eta: &Matrix);
@@ -79,8 +80,18 @@ pub(crate) trait Smooth: Sync {
     /// (n, outputs) −∂(−log p)/∂η, without the rows' weights: what the model leaves unexplained.
     fn residual(&self) -> &Matrix;
 
+    /// Whether −log p is a quadratic of unit curvature.
+    fn is_quadratic(&self) -> bool {
+        self.shares().is_none()
+    }
+
     /// (n,) ∂²(−log p)/∂η_a ∂η_b, without the rows' weights.
-    fn curvature(&self, a: usize, b: usize) -> Vec<f64>;
+    fn curvature(&self, a: usize, b: usize) -> Vec<f64> {
+        let Some(shares) = self.shares() else { return vec![1.0; self.residual().rows()] };
+        let same = f64::from(u8::from(a == b));
+        let pairs = shares.column(a).iter().zip(shares.column(b));
+        pairs.map(|(p, q)| p * (same - q)).collect()
+    }
 
     /// The dual objective at κ times the residual, without the penalty's part.
     fn dual(&self, kappa: f64) -> f64;

@@ -1,7 +1,11 @@
 //! −Σ w log p(y), p = softmax(η): multinomial logistic regression (Krishnapuram 2005, eq. 1).
 
 use super::Smooth;
-use crate::linalg::Matrix;
+use crate::linalg::{Matrix, dot};
+use crate::special::{exp_of_multiples, ln_of};
+
+/// Rows that are dealt with together.
+const ROWS: usize = 256;
 
 /// The multinomial likelihood; two classes with one output are the logistic one.
 pub(crate) struct Multinomial<'a> {
@@ -33,10 +37,6 @@ impl<'a> Multinomial<'a> {
         likelihood.update(&Matrix::zeros(codes.len(), outputs));
         likelihood
     }
-
-    fn weight(&self, i: usize) -> f64 {
-        self.weights.map_or(1.0, |w| w[i])
-    }
 }
 
 impl Smooth for Multinomial<'_> {
@@ -44,34 +44,59 @@ impl Smooth for Multinomial<'_> {
         self.outputs
     }
 
-    fn is_quadratic(&self) -> bool {
-        false
+    fn shares(&self) -> Option<&Matrix> {
+        Some(&self.probabilities)
     }
 
     fn update(&mut self, eta: &Matrix) {
         let rows = self.codes.len();
-        let mut row = vec![0.0; self.classes];
         self.value = 0.0;
-        for i in 0..rows {
-            // The reference class has η = 0.
-            for (c, v) in row.iter_mut().enumerate() {
-                *v = if c < self.outputs { eta[(i, c)] } else { 0.0 };
+        let mut scores = vec![0.0; ROWS * self.classes];
+        for start in (0..rows).step_by(ROWS) {
+            let block = start..(start + ROWS).min(rows);
+            let count = block.len();
+            let scores = &mut scores[..count * self.classes];
+            let mut largest = [f64::NEG_INFINITY; ROWS];
+            for (c, scores) in scores.chunks_exact_mut(count).enumerate() {
+                // The reference class has η = 0.
+                match c < self.outputs {
+                    true => scores.copy_from_slice(&eta.column(c)[block.clone()]),
+                    false => scores.fill(0.0),
+                }
+                largest.iter_mut().zip(scores).for_each(|(l, s)| *l = l.max(*s));
             }
-            let code = self.codes[i];
-            let own = row[code];
-            let largest = row.iter().fold(f64::NEG_INFINITY, |a, v| a.max(*v));
-            row.iter_mut().for_each(|v| *v = (*v - largest).exp());
-            let total: f64 = row.iter().sum();
-            if self.weight(i) > 0.0 {
-                self.value += self.weight(i) * (total.ln() + largest - own);
+            for scores in scores.chunks_exact_mut(count) {
+                scores.iter_mut().zip(&largest).for_each(|(s, l)| *s -= l);
             }
-            for (c, v) in row.iter().enumerate() {
-                self.probabilities[(i, c)] = v / total;
+            let mut own = [0.0; ROWS];
+            for (i, own) in block.clone().zip(&mut own) {
+                *own = scores[self.codes[i] * count + i - start];
             }
-            for c in 0..self.outputs {
-                let target = f64::from(u8::from(c == code));
-                self.residual[(i, c)] = target - self.probabilities[(i, c)];
+            exp_of_multiples(1.0, scores);
+            let mut total = [0.0; ROWS];
+            for scores in scores.chunks_exact(count) {
+                total.iter_mut().zip(scores).for_each(|(t, s)| *t += s);
             }
+            for (c, scores) in scores.chunks_exact(count).enumerate() {
+                let out = &mut self.probabilities.column_mut(c)[block.clone()];
+                let parts = scores.iter().zip(&total).map(|(s, t)| s / t);
+                out.iter_mut().zip(parts).for_each(|(p, part)| *p = part);
+            }
+            ln_of(&mut total[..count]);
+            let losses = total.iter().zip(&own).map(|(t, o)| t - o);
+            self.value += match self.weights {
+                Some(w) => {
+                    let counted = w[block.clone()].iter().zip(losses).filter(|(w, _)| **w > 0.0);
+                    counted.map(|(w, l)| w * l).sum::<f64>()
+                }
+                None => losses.take(count).sum::<f64>(),
+            };
+        }
+        for c in 0..self.outputs {
+            let parts = self.probabilities.column(c).iter().zip(self.codes);
+            let target = |&code: &usize| f64::from(u8::from(code == c));
+            let residual = self.residual.column_mut(c).iter_mut().zip(parts);
+            residual.for_each(|(r, (p, code))| *r = target(code) - p);
         }
     }
 
@@ -83,22 +108,27 @@ impl Smooth for Multinomial<'_> {
         &self.residual
     }
 
-    fn curvature(&self, a: usize, b: usize) -> Vec<f64> {
-        let (p, q) = (self.probabilities.column(a), self.probabilities.column(b));
-        let same = f64::from(u8::from(a == b));
-        p.iter().zip(q).map(|(p, q)| p * (same - q)).collect()
-    }
-
     /// Σ w H(q), q = (1 − κ) y + κ p.
     fn dual(&self, kappa: f64) -> f64 {
         let mut entropy = 0.0;
-        for (i, &code) in self.codes.iter().enumerate().filter(|(i, _)| self.weight(*i) > 0.0) {
-            for c in 0..self.classes {
-                let own = if c == code { 1.0 - kappa } else { 0.0 };
-                let q = own + kappa * self.probabilities[(i, c)];
-                if q > 0.0 {
-                    entropy -= self.weight(i) * q * q.ln();
+        let (mut parts, mut logs) = (vec![0.0; ROWS], vec![0.0; ROWS]);
+        for c in 0..self.classes {
+            let rows = self.probabilities.column(c).chunks(ROWS).zip(self.codes.chunks(ROWS));
+            for (b, (probabilities, codes)) in rows.enumerate() {
+                let parts = &mut parts[..codes.len()];
+                let logs = &mut logs[..codes.len()];
+                for (q, (p, code)) in parts.iter_mut().zip(probabilities.iter().zip(codes)) {
+                    *q = if *code == c { 1.0 - kappa } else { 0.0 } + kappa * p;
                 }
+                logs.copy_from_slice(parts);
+                ln_of(logs);
+                entropy -= match self.weights {
+                    Some(w) => {
+                        let each = parts.iter().zip(logs).zip(&w[b * ROWS..]);
+                        each.filter(|e| *e.1 > 0.0).map(|((q, l), w)| w * q * *l).sum::<f64>()
+                    }
+                    None => dot(parts, logs),
+                };
             }
         }
         entropy

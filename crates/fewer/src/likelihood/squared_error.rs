@@ -40,8 +40,8 @@ impl Smooth for SquaredError<'_> {
         1
     }
 
-    fn is_quadratic(&self) -> bool {
-        true
+    fn shares(&self) -> Option<&Matrix> {
+        None
     }
 
     fn update(&mut self, eta: &Matrix) {
@@ -56,10 +56,6 @@ impl Smooth for SquaredError<'_> {
 
     fn residual(&self) -> &Matrix {
         &self.residual
-    }
-
-    fn curvature(&self, _a: usize, _b: usize) -> Vec<f64> {
-        vec![1.0; self.target.len()]
     }
 
     fn dual(&self, kappa: f64) -> f64 {

@@ -10,7 +10,8 @@ mod products;
 pub use cholesky::{Cholesky, NotPositiveDefinite};
 pub use matrix::{Layout, Matrix, Tile};
 pub use products::{
-    TOGETHER, add_gram, add_outer, axpy, cross_products, dot, dots, product_of_rows, symmetrise,
+    Factor, add_combination, add_gram, add_outer, add_products, axpy, cross_products, dot,
+    product_of_rows, products_with, symmetrise,
 };
 
 /// Clears the upper halves of the vector registers.

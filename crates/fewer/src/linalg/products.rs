@@ -10,10 +10,21 @@ const SHORT: usize = 32;
 
 /// a·b, summed in 32 lanes in an order fixed by the length.
 pub fn dot(a: &[f64], b: &[f64]) -> f64 {
-    if a.len() < SHORT {
-        dot_in_lanes(a, b)
-    } else {
-        pulp::Arch::new().dispatch(|| dot_in_lanes(a, b))
+    if a.len() < SHORT { dot_in_lanes(a, b) } else { pulp::Arch::new().dispatch(Dot { a, b }) }
+}
+
+// A closure of this size would be called, not inlined, and keep to the narrowest vectors.
+struct Dot<'a> {
+    a: &'a [f64],
+    b: &'a [f64],
+}
+
+impl pulp::WithSimd for Dot<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) -> f64 {
+        dot_in_lanes(self.a, self.b)
     }
 }
 
@@ -39,33 +50,64 @@ fn dot_in_lanes(a: &[f64], b: &[f64]) -> f64 {
 }
 
 /// Columns that are multiplied by a vector at a time, which is then read once for all of them.
-pub const TOGETHER: usize = 4;
+const TOGETHER: usize = 4;
 
 /// Products of four columns with one vector; each is summed in an order fixed by the length.
-pub fn dots(columns: [&[f64]; TOGETHER], v: &[f64]) -> [f64; TOGETHER] {
-    pulp::Arch::new().dispatch(|| dots_in_lanes(columns, v))
+fn dots(columns: [&[f64]; TOGETHER], v: &[f64]) -> [f64; TOGETHER] {
+    pulp::Arch::new().dispatch(Dots { columns, v })
 }
 
-#[inline(always)]
-fn dots_in_lanes(columns: [&[f64]; TOGETHER], v: &[f64]) -> [f64; TOGETHER] {
-    const LANES: usize = 8;
-    let (v_blocks, v_rest) = v.as_chunks::<LANES>();
-    let [a, b, c, d] = columns.map(|x| x[..v.len()].as_chunks::<LANES>());
-    let mut lanes = [[0.0f64; LANES]; TOGETHER];
-    for (i, v) in v_blocks.iter().enumerate() {
-        let (a, b, c, d) = (&a.0[i], &b.0[i], &c.0[i], &d.0[i]);
-        for l in 0..LANES {
-            lanes[0][l] += a[l] * v[l];
-            lanes[1][l] += b[l] * v[l];
-            lanes[2][l] += c[l] * v[l];
-            lanes[3][l] += d[l] * v[l];
+struct Dots<'a> {
+    columns: [&'a [f64]; TOGETHER],
+    v: &'a [f64],
+}
+
+impl pulp::WithSimd for Dots<'_> {
+    type Output = [f64; TOGETHER];
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) -> [f64; TOGETHER] {
+        const LANES: usize = 8;
+        let Self { columns, v } = self;
+        let (v_blocks, v_rest) = v.as_chunks::<LANES>();
+        let [a, b, c, d] = columns.map(|x| x[..v.len()].as_chunks::<LANES>());
+        let mut lanes = [[0.0f64; LANES]; TOGETHER];
+        let blocks = a.0.iter().zip(b.0).zip(c.0).zip(d.0).zip(v_blocks);
+        for ((((a, b), c), d), v) in blocks {
+            for l in 0..LANES {
+                lanes[0][l] += a[l] * v[l];
+                lanes[1][l] += b[l] * v[l];
+                lanes[2][l] += c[l] * v[l];
+                lanes[3][l] += d[l] * v[l];
+            }
         }
+        let mut sums = [0.0; TOGETHER];
+        for (k, rest) in [a.1, b.1, c.1, d.1].into_iter().enumerate() {
+            let tail: f64 = rest.iter().zip(v_rest).map(|(x, v)| x * v).sum();
+            sums[k] = lanes[k].iter().sum::<f64>() + tail;
+        }
+        sums
     }
-    let rest = [a.1, b.1, c.1, d.1];
-    std::array::from_fn(|k| {
-        let tail: f64 = rest[k].iter().zip(v_rest).map(|(x, v)| x * v).sum();
-        lanes[k].iter().sum::<f64>() + tail
-    })
+}
+
+/// Products of many columns with one vector; threads share the columns.
+pub fn products_with(columns: &[&[f64]], v: &[f64]) -> Vec<f64> {
+    let mut products = vec![0.0; columns.len()];
+    let groups = products.par_chunks_mut(TOGETHER).zip(columns.par_chunks(TOGETHER));
+    groups.for_each(|(products, columns)| match *columns {
+        [a, b, c, d] => products.copy_from_slice(&dots([a, b, c, d], v)),
+        _ => products.iter_mut().zip(columns).for_each(|(p, x)| *p = dot(x, v)),
+    });
+    products
+}
+
+/// y += Σ s·x over columns x with their factors s; threads share the rows.
+pub fn add_combination(columns: &[(f64, &[f64])], y: &mut [f64]) {
+    const ROWS: usize = 1024;
+    y.par_chunks_mut(ROWS).enumerate().for_each(|(c, y)| {
+        let rows = c * ROWS..c * ROWS + y.len();
+        columns.iter().for_each(|(s, x)| axpy(*s, &x[rows.clone()], y));
+    });
 }
 
 /// y += s·x.
@@ -133,6 +175,45 @@ pub fn add_outer(out: &mut Matrix, tile: &Tile) {
             Par::Seq,
         );
         clear_vector_registers();
+    });
+}
+
+/// A number that faer multiplies, and that becomes a double when it is added up.
+pub trait Factor: faer::traits::ComplexField + Copy + Into<f64> + Send + Sync {}
+impl Factor for f32 {}
+impl Factor for f64 {}
+
+/// Adds scale·leftᵀ·right to `out`, or to its lower triangle only, for columns of so many rows;
+/// threads share panels of `out`.
+pub fn add_products<T: Factor>(
+    out: &mut Matrix,
+    scale: f64,
+    rows: usize,
+    left: &[T],
+    right: &[T],
+    lower: bool,
+) {
+    const PANEL: usize = 128;
+    let (order, columns) = (out.rows(), out.columns());
+    let left = MatRef::from_column_major_slice(left, rows, order);
+    let right = MatRef::from_column_major_slice(right, rows, columns);
+    out.as_mut_slice().par_chunks_mut((order * PANEL).max(1)).enumerate().for_each(|(c, panel)| {
+        let (start, width) = (c * PANEL, panel.len() / order);
+        let first = if lower { start } else { 0 };
+        let below = order - first;
+        let mut products = vec![T::zero_impl(); below * width];
+        faer::linalg::matmul::matmul(
+            MatMut::from_column_major_slice_mut(&mut products, below, width),
+            Accum::Replace,
+            left.subcols(first, below).transpose(),
+            right.subcols(start, width),
+            T::one_impl(),
+            Par::Seq,
+        );
+        clear_vector_registers();
+        for (out, products) in panel.chunks_exact_mut(order).zip(products.chunks_exact(below)) {
+            out[first..].iter_mut().zip(products).for_each(|(o, p)| *o += scale * (*p).into());
+        }
     });
 }
 

@@ -107,14 +107,18 @@ impl SMLR {
         if let Some(terms) = self.0.common.max_terms {
             return Err(Error::setting("max_terms", terms, "SMLR has λ for that: raise it"));
         }
-        data.check()?;
+        data.check_target()?;
         let Target::Labels { classes, codes } = data.target() else {
             return Err(Error::Unavailable {
                 what: "classification of numbers".into(),
                 hint: "SMLR needs a label for each row; Lasso takes numbers".into(),
             });
         };
-        check_classes(classes, codes, data.weights())?;
+        if let Err(problem) = check_classes(classes, codes, data.weights()) {
+            // A value that is no number is the first thing to know.
+            data.check()?;
+            return Err(problem);
+        }
         let weights = row_weights(self.0.class_weight.as_ref(), classes, codes, data.weights())?;
         let weights = weights.as_deref().or(data.weights());
         let zeros = vec![0.0; codes.len()];

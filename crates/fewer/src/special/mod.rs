@@ -1,8 +1,10 @@
 //! Special functions, accurate in their tails.
 
 mod exp;
+mod ln;
 mod normal;
 
 pub use exp::exp_of_multiples;
+pub use ln::ln_of;
 pub(crate) use normal::tail_terms;
 pub use normal::{inverse_mills, log_normal_cdf, mills_excess, normal_cdf};

@@ -217,7 +217,7 @@ impl ColumnDescent<'_> {
     ) -> Result<(), Interrupted> {
         let own = self.penalty.of(support);
         let gram = self.columns.products(support);
-        let quadratic = Quadratic { gram: &gram, penalty: &own, observer: self.observer };
+        let mut quadratic = Quadratic::new(&gram, &own, self.observer);
         let mut moved = at(beta, support);
         let before: Vec<f64> = support.iter().map(|&k| self.columns.pull(k, residuals)).collect();
         quadratic.solve_on_support(&mut moved, &mut before.clone())?;

@@ -6,7 +6,9 @@
 //! On the working set the problem is small, and solved to the end.
 
 mod columns;
+mod curved;
 mod gram;
+mod hessian;
 mod newton;
 mod penalty;
 mod quadratic;
@@ -18,11 +20,12 @@ use super::{Observer, Outcome, Progress, Step, Termination, check_memory};
 use crate::design::Design;
 use crate::error::Result;
 use crate::likelihood::Smooth;
-use crate::linalg::{Matrix, axpy};
+use crate::linalg::{Matrix, add_combination, axpy};
 use columns::{ColumnDescent, MAX_SWEEPS, PackedWorking, Residuals, SparseWorking};
 use gram::Gram;
+use hessian::Hessian;
 use penalty::{DualPoint, best_dual_point};
-use quadratic::Quadratic;
+use quadratic::{Factored, Quadratic};
 use std::time::Instant;
 use working_set::WorkingSet;
 
@@ -35,6 +38,10 @@ const PRODUCT_SPEED: f64 = 14.0;
 
 /// A sweep over a column, by its rows, costs as much as this many products with other columns.
 const PRODUCTS_PER_SWEEP: f64 = 50.0;
+
+/// Part of the gap of all columns to which Newton's steps close that of the working set, which
+/// is not the last one yet; the larger one for large working sets.
+const ENOUGH: (f64, f64) = (0.1, 0.3);
 
 /// Pulls on coefficients without a penalty count as none below this part of the largest there
 /// could be; what they could still gain is added to the gap.
@@ -72,6 +79,11 @@ pub(crate) struct Coordinate<'a> {
     /// The residual up to which its way was measured.
     residual: Matrix,
     working: WorkingSet,
+    /// Second derivatives made earlier, for likelihoods that are not quadratic, and a factor.
+    hessian: Option<Hessian>,
+    factored: Option<Factored>,
+    /// Whether second derivatives in single precision did not do.
+    precise: bool,
     /// The objective of the empty model.
     null: f64,
     /// Columns swept over without their products, since these were last made.
@@ -93,8 +105,7 @@ impl<'a> Coordinate<'a> {
     ) -> Self {
         let null = likelihood.value();
         let (columns, outputs) = (squares.len(), likelihood.outputs());
-        // Newton's steps are taken on packed columns.
-        let pack = !likelihood.is_quadratic() || design.raw().as_sparse().is_none();
+        let pack = design.raw().as_sparse().is_none();
         let all = (0..outputs).flat_map(|c| usable.iter().map(move |j| c * columns + j));
         Self {
             eta: Matrix::zeros(design.rows(), outputs),
@@ -110,6 +121,9 @@ impl<'a> Coordinate<'a> {
             travelled: 0.0,
             seen_at: vec![if cross.is_some() { 0.0 } else { f64::NEG_INFINITY }; outputs * columns],
             working: WorkingSet::new(outputs * columns, pack, design),
+            hessian: None,
+            factored: None,
+            precise: false,
             null,
             spent: 0.0,
             solved: None,
@@ -298,6 +312,7 @@ impl<'a> Coordinate<'a> {
         if self.working.len() > 3 * (self.terms() + cheap) {
             let beta = &self.beta;
             self.working.keep(|j| beta[j] != 0.0);
+            self.factored = None;
         }
         self.working.add(self.design, &chosen, self.observer)?;
         Ok(())
@@ -306,7 +321,10 @@ impl<'a> Coordinate<'a> {
     /// Solves the problem on the working set; whether anything moved.
     fn descend(&mut self, penalty: &Penalty, tolerance: f64, gap: f64) -> Result<bool> {
         if !self.likelihood.is_quadratic() {
-            return self.descend_by_newton(penalty, tolerance.max(1e-2 * gap));
+            // A step costs more than the pass over all columns that would show what is missing.
+            let large = self.working.len().pow(2) as f64 > PRODUCT_SPEED * self.beta.len() as f64;
+            let enough = if large { ENOUGH.1 } else { ENOUGH.0 };
+            return self.descend_by_newton(penalty, tolerance.max(enough * gap));
         }
         let columns = self.working.columns().to_vec();
         let own = penalty.of(&columns);
@@ -343,8 +361,7 @@ impl<'a> Coordinate<'a> {
                     axpy(s - b, gram.column(k), &mut q);
                 }
             }
-            let quadratic = Quadratic { gram, penalty: &own, observer: self.observer };
-            quadratic.solve(&mut beta, &mut q, &done)?;
+            Quadratic::new(gram, &own, self.observer).solve(&mut beta, &mut q, &done)?;
         }
         let moved = beta != start;
         columns.iter().zip(beta).for_each(|(&j, b)| self.beta[j] = b);
@@ -402,41 +419,48 @@ impl<'a> Coordinate<'a> {
         })
     }
 
-    /// Brings η and the likelihood to the present coefficients.
+    /// Brings η and the likelihood to the present coefficients, and the intercepts to their best.
     fn move_to_beta(&mut self) -> Result<()> {
+        // Newton's steps bring them along.
+        if self.likelihood.is_quadratic() {
+            self.make_eta();
+            self.likelihood.update(&self.eta);
+        }
+        self.settle_intercepts()?;
+        self.travel();
+        Ok(())
+    }
+
+    fn make_eta(&mut self) {
         let (rows, columns) = (self.design.rows(), self.squares.len());
         for output in 0..self.eta.columns() {
-            let used: Vec<(usize, usize)> = self
-                .working
-                .columns()
-                .iter()
-                .copied()
-                .enumerate()
-                .filter(|&(_, v)| v / columns == output && self.beta[v] != 0.0)
-                .collect();
+            let used = self.working.columns().iter().copied().enumerate();
+            let used = used.filter(|&(_, v)| v / columns == output && self.beta[v] != 0.0);
             let eta = self.eta.column_mut(output);
             if self.working.is_packed() {
-                eta.fill(self.intercepts.as_ref().map_or(0.0, |b| b[output]));
-                for (k, v) in used {
-                    axpy(self.beta[v], &self.working.packed()[k * rows..][..rows], eta);
-                }
+                let packed = |k: usize| &self.working.packed()[k * rows..][..rows];
+                let used: Vec<_> = used.map(|(k, v)| (self.beta[v], packed(k))).collect();
+                eta.fill(0.0);
+                add_combination(&used, eta);
             } else {
-                let mut chosen: Vec<usize> = used.iter().map(|u| u.1 % columns).collect();
+                let mut chosen: Vec<usize> = used.map(|u| u.1 % columns).collect();
                 chosen.sort_unstable();
                 let beta: Vec<f64> =
                     chosen.iter().map(|&j| self.beta[output * columns + j]).collect();
                 eta.copy_from_slice(&self.design.apply(&chosen, &beta));
             }
         }
-        self.likelihood.update(&self.eta);
-        self.settle_intercepts()?;
+    }
+
+    /// Measures how far the residual has gone since the last time.
+    fn travel(&mut self) {
+        let rows = self.design.rows();
         let now = self.likelihood.residual();
         let weight = |i: usize| self.design.weights().map_or(1.0, |w| w[i % rows]);
         let moved = self.residual.as_slice().iter().zip(now.as_slice()).enumerate();
         let square: f64 = moved.map(|(i, (a, b))| weight(i) * (a - b) * (a - b)).sum();
         self.travelled += square.sqrt();
         self.residual.clone_from(now);
-        Ok(())
     }
 
     /// Pulls below this part of the penalty cannot matter to the dual point, in which they are
@@ -545,7 +569,7 @@ pub(crate) fn from_products(
     let null = 0.5 * target_square;
     let target = options.tol.max(SMALLEST_GAP) * null;
     let (mut beta, mut q) = (zeros.clone(), pulls.clone());
-    let quadratic = Quadratic { gram: &own, penalty: &own_penalty, observer };
+    let mut quadratic = Quadratic::new(&own, &own_penalty, observer);
     let done = |beta: &[f64], q: &[f64]| from.gap(beta, q, &own_penalty).0 <= target;
     quadratic.solve(&mut beta, &mut q, &done)?;
     let (gap, objective) = from.gap(&beta, &q, &own_penalty);

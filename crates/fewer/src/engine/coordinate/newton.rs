@@ -3,12 +3,15 @@
 //! Each step minimises the second-order model of the likelihood plus the penalty itself, and goes
 //! as far as the objective falls.
 
-use super::gram::Gram;
+use super::columns::{ColumnDescent, MAX_SWEEPS, WorkingColumns};
+use super::curved::CurvedColumns;
+use super::hessian::{Hessian, Packed};
 use super::penalty::{Penalty, best_dual_point};
 use super::quadratic::Quadratic;
 use super::{Coordinate, FREE_PULL};
+use crate::data::SparseView;
 use crate::error::Result;
-use crate::linalg::{Cholesky, Matrix, axpy, cross_products, dot};
+use crate::linalg::{Cholesky, Matrix, add_combination, dot, products_with};
 
 /// Steps on one working set.
 const MAX_STEPS: usize = 50;
@@ -16,8 +19,33 @@ const MAX_STEPS: usize = 50;
 const MAX_HALVINGS: usize = 40;
 /// Part of the predicted decrease that a step must keep.
 const ARMIJO: f64 = 1e-4;
+/// Second derivatives are used again while the curvature has changed by no more than this part,
+/// and if there are more columns than so few.
+const STALE: f64 = 0.1;
+const FEW: usize = 50;
+/// Part of what single coefficients could gain that a step may leave.
+const INEXACT: f64 = 1e-3;
 /// Pulls on intercepts that count as none, relative to the weight of all rows.
 const SETTLED: f64 = 1e-13;
+
+/// What single coefficients could still gain.
+fn left_to_gain(penalty: &Penalty, squares: &[f64], beta: &[f64], pulls: &[f64]) -> f64 {
+    let gain = |(k, &h): (usize, &f64)| {
+        let best = penalty.minimiser(k, pulls[k] + h * beta[k], h);
+        0.5 * (h + penalty.l2[k]) * (best - beta[k]).powi(2)
+    };
+    squares.iter().enumerate().filter(|(_, h)| **h > 0.0).map(gain).sum()
+}
+
+/// The step taken last.
+struct Taken {
+    /// The gap before it.
+    gap: f64,
+    /// Whether the fall of the objective was lost in rounding.
+    invisible: bool,
+    /// Whether the second derivatives were made for it.
+    fresh: bool,
+}
 
 impl Coordinate<'_> {
     /// Solves the problem on the working set until its gap is at most `tolerance`; whether
@@ -25,34 +53,75 @@ impl Coordinate<'_> {
     pub(super) fn descend_by_newton(&mut self, penalty: &Penalty, tolerance: f64) -> Result<bool> {
         let variables = self.working.columns().to_vec();
         let own = self.own_penalty(&variables, penalty);
-        // The gap is of the first order in what is left, the model's own measure of the second.
-        let exact = (1e-2 * tolerance).powi(2) / self.null;
         let mut moved = false;
-        let mut last = (f64::INFINITY, false);
+        let mut last = Taken { gap: f64::INFINITY, invisible: false, fresh: false };
         for _ in 0..MAX_STEPS {
             self.observer.check()?;
             let pulls = self.working_pulls(&variables);
             let gap = self.working_gap(&variables, &own, &pulls);
+            let slow = gap > 0.3 * last.gap;
+            // A step that the curvature cannot be blamed for.
+            self.precise |= slow
+                && last.fresh
+                && self.hessian.as_ref().is_some_and(|h| self.change_of(h) <= 0.1 * STALE);
             // Steps too small to be seen in the objective are taken while the gap closes.
-            if gap <= tolerance || last.1 && gap > 0.5 * last.0 {
+            if gap <= tolerance || last.invisible && last.fresh && gap > 0.5 * last.gap {
+                self.travel();
+                let free = self.intercept_count();
+                for (&v, &pull) in variables.iter().zip(&pulls[free..]) {
+                    (self.gradient[v], self.seen_at[v]) = (pull, self.travelled);
+                }
                 break;
             }
-            let step = self.newton_step(&variables, &own, &pulls, exact)?;
-            let Some(invisible) = self.search_along(&variables, &own, &pulls, &step) else {
-                break;
+            let (step, fresh) = match self.design.raw().as_sparse() {
+                Some(x) => (self.sparse_newton_step(x, &variables, &own)?, true),
+                None => {
+                    let kept = self.hessian.take();
+                    let (hessian, fresh) = match kept {
+                        Some(h) if !slow && self.still_holds(&h, &variables) => (h, false),
+                        kept => (self.new_hessian(kept), true),
+                    };
+                    (self.newton_step(hessian, &variables, &own, &pulls)?, fresh)
+                }
             };
-            last = (gap, invisible);
+            match self.search_along(&variables, &own, &pulls, &step) {
+                Some(invisible) => last = Taken { gap, invisible, fresh },
+                None if fresh && self.precise => break,
+                None => (self.hessian, self.precise) = (None, self.precise || fresh),
+            }
             moved = true;
         }
         Ok(moved)
     }
 
-    /// The penalty of the working coefficients, and none on the intercepts after them.
+    fn intercept_count(&self) -> usize {
+        self.intercepts.as_ref().map_or(0, Vec::len)
+    }
+
+    fn new_hessian(&mut self, other: Option<Hessian>) -> Hessian {
+        self.factored = None;
+        let weights = self.design.weights();
+        Hessian::new(other, &*self.likelihood, weights, self.intercept_count(), self.precise)
+    }
+
+    fn change_of(&self, hessian: &Hessian) -> f64 {
+        hessian.change(&*self.likelihood, self.design.weights())
+    }
+
+    /// Whether second derivatives made earlier are still good for a step, given that for few
+    /// columns, or where many are missing, new ones cost little more.
+    fn still_holds(&self, hessian: &Hessian, variables: &[usize]) -> bool {
+        let change = self.change_of(hessian);
+        let missing = hessian.missing(variables) as f64 / variables.len() as f64;
+        variables.len() > FEW && change <= if missing > 0.2 { 0.1 * STALE } else { STALE }
+    }
+
+    /// No penalty on the intercepts, then that of the working coefficients.
     fn own_penalty(&self, variables: &[usize], penalty: &Penalty) -> Penalty {
         let mut own = penalty.of(variables);
-        let free = self.intercepts.as_ref().map_or(0, Vec::len);
-        own.l1.extend(vec![0.0; free]);
-        own.l2.extend(vec![0.0; free]);
+        let free = vec![0.0; self.intercept_count()];
+        own.l1.splice(..0, free.iter().copied());
+        own.l2.splice(..0, free);
         own
     }
 
@@ -64,92 +133,113 @@ impl Coordinate<'_> {
         }
     }
 
-    /// Pulls on the working coefficients, then on the intercepts.
+    /// Pulls on the intercepts, then on the working coefficients.
     fn working_pulls(&self, variables: &[usize]) -> Vec<f64> {
         let (rows, columns) = (self.design.rows(), self.squares.len());
-        let residuals: Vec<Vec<f64>> =
-            (0..self.eta.columns()).map(|c| self.weighted_residual(c)).collect();
-        let packed = self.working.packed().chunks_exact(rows);
-        let own = variables.iter().zip(packed).map(|(v, x)| dot(x, &residuals[v / columns]));
-        let free = self.intercepts.as_ref().map_or(0, Vec::len);
-        own.chain(residuals[..free].iter().map(|r| r.iter().sum())).collect()
+        let free = self.intercept_count();
+        let mut pulls = vec![0.0; free + variables.len()];
+        for output in 0..self.eta.columns() {
+            let residual = self.weighted_residual(output);
+            if output < free {
+                pulls[output] = residual.iter().sum();
+            }
+            let own: Vec<usize> =
+                (0..variables.len()).filter(|&k| variables[k] / columns == output).collect();
+            let found = if self.working.is_packed() {
+                let packed = |&k: &usize| &self.working.packed()[k * rows..][..rows];
+                products_with(&own.iter().map(packed).collect::<Vec<_>>(), &residual)
+            } else {
+                let chosen: Vec<usize> = own.iter().map(|&k| variables[k] % columns).collect();
+                let residual = self.likelihood.residual().column(output);
+                self.design.apply_transpose(&chosen, residual)
+            };
+            own.iter().zip(found).for_each(|(k, q)| pulls[free + k] = q);
+        }
+        pulls
     }
 
     fn working_gap(&self, variables: &[usize], own: &Penalty, pulls: &[f64]) -> f64 {
-        let value: f64 = (0..variables.len()).map(|k| own.value(k, self.beta[variables[k]])).sum();
-        let rounding = |k: usize| FREE_PULL * (self.square(variables[k]) * 2.0 * self.null).sqrt();
+        let free = self.intercept_count();
+        let value = |k: usize| own.value(free + k, self.beta[variables[k]]);
+        let value: f64 = (0..variables.len()).map(value).sum();
+        let rounding =
+            |k: usize| FREE_PULL * (self.square(variables[k - free]) * 2.0 * self.null).sqrt();
         let likelihood = |kappa: f64| self.likelihood.dual(kappa);
-        let pulls = pulls.iter().copied().enumerate().take(variables.len());
+        let pulls = pulls.iter().copied().enumerate().skip(free);
         let best = self.likelihood.best_kappa();
         let dual = best_dual_point(pulls, own, &rounding, &likelihood, best);
         self.likelihood.value() + value - dual.value
     }
 
-    /// Second derivatives of −log p in the working coefficients, then the intercepts.
-    fn hessian(&self, variables: &[usize]) -> Gram {
-        let (rows, columns) = (self.design.rows(), self.squares.len());
-        let outputs = self.eta.columns();
-        let free = self.intercepts.as_ref().map_or(0, Vec::len);
-        // Positions of each output's coefficients, and their columns one after the other.
-        let mut members: Vec<(Vec<usize>, Vec<f64>)> = vec![Default::default(); outputs];
-        for (k, (v, x)) in
-            variables.iter().zip(self.working.packed().chunks_exact(rows)).enumerate()
-        {
-            members[v / columns].0.push(k);
-            members[v / columns].1.extend_from_slice(x);
-        }
-        for (c, member) in members.iter_mut().enumerate().take(free) {
-            member.0.push(variables.len() + c);
-            member.1.extend(vec![1.0; rows]);
-        }
-        let mut gram = Gram::default();
-        gram.grow(variables.len() + free);
-        for a in 0..outputs {
-            for b in a..outputs {
-                let mut curvature = self.likelihood.curvature(a, b);
-                if let Some(w) = self.design.weights() {
-                    curvature.iter_mut().zip(w).for_each(|(c, w)| *c *= w);
-                }
-                let mut weighted = members[b].1.clone();
-                for column in weighted.chunks_exact_mut(rows) {
-                    column.iter_mut().zip(&curvature).for_each(|(v, c)| *v *= c);
-                }
-                let products = cross_products(rows, &members[a].1, &weighted);
-                for (j, &l) in members[b].0.iter().enumerate() {
-                    let column = products.column(j);
-                    members[a].0.iter().zip(column).for_each(|(&k, &v)| gram.set(k, l, v));
-                }
-            }
-        }
-        gram
+    /// Intercepts, then working coefficients.
+    fn working_values(&self, variables: &[usize]) -> Vec<f64> {
+        let intercepts = self.intercepts.iter().flatten().copied();
+        intercepts.chain(variables.iter().map(|&v| self.beta[v])).collect()
     }
 
     fn newton_step(
-        &self,
+        &mut self,
+        mut hessian: Hessian,
         variables: &[usize],
         own: &Penalty,
         pulls: &[f64],
-        tolerance: f64,
     ) -> Result<Vec<f64>> {
-        let gram = self.hessian(variables);
-        let start: Vec<f64> = variables
-            .iter()
-            .map(|&v| self.beta[v])
-            .chain(self.intercepts.iter().flatten().copied())
-            .collect();
+        let gram = hessian.of(&Packed {
+            rows: self.design.rows(),
+            columns: self.squares.len(),
+            variables,
+            values: self.working.packed(),
+        });
+        let start = self.working_values(variables);
         let (mut beta, mut q) = (start.clone(), pulls.to_vec());
-        let done = |beta: &[f64], q: &[f64]| {
-            let violation = |k: usize| {
-                let h = gram.diagonal(k);
-                let best = own.minimiser(k, q[k] + h * beta[k], h);
-                0.5 * (h + own.l2[k]) * (best - beta[k]).powi(2)
-            };
-            let curved = (0..beta.len()).filter(|&k| gram.diagonal(k) > 0.0);
-            curved.map(violation).sum::<f64>() <= tolerance
-        };
-        Quadratic { gram: &gram, penalty: own, observer: self.observer }
-            .solve(&mut beta, &mut q, &done)?;
+        let squares: Vec<f64> = (0..gram.order()).map(|k| gram.diagonal(k)).collect();
+        let enough = INEXACT * left_to_gain(own, &squares, &beta, &q);
+        let done = |beta: &[f64], q: &[f64]| left_to_gain(own, &squares, beta, q) <= enough;
+        let mut quadratic = Quadratic::new(gram, own, self.observer);
+        quadratic.factored = self.factored.take();
+        quadratic.solve(&mut beta, &mut q, &done)?;
+        self.factored = quadratic.factored;
+        self.hessian = Some(hessian);
         Ok(beta.iter().zip(&start).map(|(b, s)| b - s).collect())
+    }
+
+    /// The same for sparse columns, by descent over their rows.
+    fn sparse_newton_step(
+        &self,
+        x: SparseView<'_>,
+        variables: &[usize],
+        own: &Penalty,
+    ) -> Result<Vec<f64>> {
+        let columns = self.squares.len();
+        let free = self.intercept_count();
+        let intercepts = (0..free).map(|c| (None, c, 1.0));
+        let scale = |j: usize| self.design.units(j).1;
+        let members =
+            variables.iter().map(|&v| (Some(v % columns), v / columns, scale(v % columns)));
+        let members = intercepts.chain(members).collect();
+        let curved = CurvedColumns::new(x, members, &*self.likelihood, self.design.weights());
+        let mut residuals = curved.residuals(&*self.likelihood);
+        let squares = curved.squares();
+        let start = self.working_values(variables);
+        let mut beta = start.clone();
+        let pulls: Vec<f64> = (0..beta.len()).map(|k| curved.pull(k, &residuals)).collect();
+        let enough = INEXACT * left_to_gain(own, &squares, &beta, &pulls);
+        let done = |beta: &[f64], q: &[f64]| left_to_gain(own, &squares, beta, q) <= enough;
+        ColumnDescent {
+            columns: &curved,
+            squares: &squares,
+            penalty: own,
+            small: 0,
+            observer: self.observer,
+        }
+        .solve(&mut beta, &mut residuals, enough, MAX_SWEEPS, &done)?;
+        let mut step: Vec<f64> = beta.iter().zip(&start).map(|(b, s)| b - s).collect();
+        // The design's columns are centred: what that takes away the intercepts give back.
+        for (k, &v) in variables.iter().enumerate().filter(|_| free > 0) {
+            let (centre, scale) = self.design.units(v % columns);
+            step[v / columns] += step[free + k] * centre / scale;
+        }
+        Ok(step)
     }
 
     /// Goes along a step as far as the objective falls; nothing if it does not, else whether the
@@ -163,19 +253,31 @@ impl Coordinate<'_> {
     ) -> Option<bool> {
         let (rows, columns) = (self.design.rows(), self.squares.len());
         let mut direction = Matrix::zeros(rows, self.eta.columns());
-        for (k, &v) in variables.iter().enumerate().filter(|(k, _)| step[*k] != 0.0) {
-            let x = &self.working.packed()[k * rows..][..rows];
-            axpy(step[k], x, direction.column_mut(v / columns));
+        let (free_step, step) = step.split_at(self.intercept_count());
+        let (free_pulls, pulls) = pulls.split_at(free_step.len());
+        for output in 0..self.eta.columns() {
+            let own = (0..variables.len())
+                .filter(|&k| variables[k] / columns == output && step[k] != 0.0);
+            let direction = direction.column_mut(output);
+            if self.working.is_packed() {
+                let own = own.map(|k| (step[k], &self.working.packed()[k * rows..][..rows]));
+                add_combination(&own.collect::<Vec<_>>(), direction);
+            } else {
+                let own = own.map(|k| (variables[k] % columns, step[k]));
+                let (chosen, steps): (Vec<usize>, Vec<f64>) = own.unzip();
+                direction.copy_from_slice(&self.design.apply(&chosen, &steps));
+            }
+            if let Some(step) = free_step.get(output) {
+                direction.iter_mut().for_each(|d| *d += step);
+            }
         }
-        for (c, s) in step[variables.len()..].iter().enumerate() {
-            direction.column_mut(c).iter_mut().for_each(|d| *d += s);
-        }
+        let own_value = |k: usize, beta: f64| own.value(free_step.len() + k, beta);
         let penalty_at = |t: f64| {
-            let of = |(k, &v): (usize, &usize)| own.value(k, self.beta[v] + t * step[k]);
+            let of = |(k, &v): (usize, &usize)| own_value(k, self.beta[v] + t * step[k]);
             variables.iter().enumerate().map(of).sum::<f64>()
         };
         let (value, penalty) = (self.likelihood.value(), penalty_at(0.0));
-        let linear: f64 = pulls.iter().zip(step).map(|(g, s)| g * s).sum();
+        let linear = dot(pulls, step) + dot(free_pulls, free_step);
         let predicted = penalty_at(1.0) - penalty - linear;
         let noise = 1e-15 * (value.abs() + penalty);
         let from = self.eta.clone();
@@ -190,7 +292,7 @@ impl Coordinate<'_> {
                     let gone = t == 1.0 && self.beta[v] == -step[k];
                     self.beta[v] = if gone { 0.0 } else { self.beta[v] + t * step[k] };
                 }
-                for (b, s) in self.intercepts.iter_mut().flatten().zip(&step[variables.len()..]) {
+                for (b, s) in self.intercepts.iter_mut().flatten().zip(free_step) {
                     *b += t * s;
                 }
                 return Some(predicted > -noise);

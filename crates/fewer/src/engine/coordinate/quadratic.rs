@@ -13,36 +13,65 @@ const MAX_ROUNDS: usize = 200;
 /// Sweeps over the support before a solve, where a solve is cheap.
 const SWEEPS: usize = 3;
 
+/// And while the support shrinks, up to so many, in up to so many rounds.
+const UNSETTLED: usize = 20;
+const PATIENCE: usize = 10;
+
 /// The problem; `penalty` is that of its own coefficients, in their order.
 pub(crate) struct Quadratic<'a> {
     pub gram: &'a Gram,
     pub penalty: &'a Penalty,
     pub observer: &'a dyn Observer,
+    /// The factor made last.
+    pub factored: Option<Factored>,
 }
 
-impl Quadratic<'_> {
+/// A factor of the part of the matrix that belongs to a support.
+pub(crate) struct Factored {
+    support: Vec<usize>,
+    /// The L2 penalties in it.
+    l2: Vec<f64>,
+    factor: Cholesky,
+}
+
+impl<'a> Quadratic<'a> {
+    pub fn new(gram: &'a Gram, penalty: &'a Penalty, observer: &'a dyn Observer) -> Self {
+        Self { gram, penalty, observer, factored: None }
+    }
     /// Moves β, and with it q = c − Hβ, until `done(β, q)`.
     pub fn solve(
-        &self,
+        &mut self,
         beta: &mut [f64],
         q: &mut [f64],
         done: &dyn Fn(&[f64], &[f64]) -> bool,
     ) -> Result<(), Interrupted> {
         let all: Vec<usize> = (0..beta.len()).collect();
         let mut stuck = 0;
-        for _ in 0..MAX_ROUNDS {
+        for round in 0..MAX_ROUNDS {
             self.observer.check()?;
             let mut moved = self.sweep(&all, beta, q);
             if done(beta, q) || moved == 0.0 {
                 return Ok(());
             }
             let support: Vec<usize> = all.iter().copied().filter(|&k| beta[k] != 0.0).collect();
-            for _ in 0..self.sweeps_for_a_solve(support.len()) {
+            // A solve pays once the support has settled.
+            let least = self.sweeps_for_a_solve(support.len());
+            let (mut size, mut settled) = (support.len(), false);
+            for sweeps in 1..=UNSETTLED {
                 let before = moved;
                 moved = self.sweep(&support, beta, q);
-                if moved <= 1e-3 * before {
+                if done(beta, q) {
                     break;
                 }
+                let now = support.iter().filter(|&&k| beta[k] != 0.0).count();
+                settled = moved <= 1e-3 * before || sweeps >= least && now == size;
+                if settled {
+                    break;
+                }
+                size = now;
+            }
+            if !settled && round < PATIENCE {
+                continue;
             }
             if !self.solve_on_support(beta, q)? {
                 stuck += 1;
@@ -89,7 +118,11 @@ impl Quadratic<'_> {
 
     /// Goes to the minimum for the present support and signs; where signs forbid it, as far as they
     /// allow, and on from there without the coefficients that became zero. False if there is no way.
-    pub fn solve_on_support(&self, beta: &mut [f64], q: &mut [f64]) -> Result<bool, Interrupted> {
+    pub fn solve_on_support(
+        &mut self,
+        beta: &mut [f64],
+        q: &mut [f64],
+    ) -> Result<bool, Interrupted> {
         let mut found = false;
         loop {
             self.observer.check()?;
@@ -127,25 +160,35 @@ impl Quadratic<'_> {
     /// The step to the minimum for the present support and signs; a short one in the directions
     /// that the columns do not tell from none.
     fn newton_step(
-        &self,
+        &mut self,
         support: &[usize],
         beta: &[f64],
         q: &[f64],
     ) -> Result<Option<Vec<f64>>, Interrupted> {
+        let slope = |&k: &usize| {
+            q[k] - self.penalty.l2[k] * beta[k] - self.penalty.l1[k] * beta[k].signum()
+        };
+        let slopes: Vec<f64> = support.iter().map(slope).collect();
+        let l2: Vec<f64> = support.iter().map(|&k| self.penalty.l2[k]).collect();
+        let finite = |step: &[f64]| step.iter().all(|s| s.is_finite());
+        if let Some(known) = self.factored.as_ref().filter(|f| f.support == support && f.l2 == l2) {
+            let mut step = slopes;
+            known.factor.solve(&mut step);
+            return Ok(finite(&step).then_some(step));
+        }
         let order = support.len();
         for damping in [1e-14, 1e-11, 1e-8] {
             let mut matrix = Matrix::zeros(order, order);
-            let mut step = vec![0.0; order];
             for (b, &k) in support.iter().enumerate() {
-                let (l1, l2) = (self.penalty.l1[k], self.penalty.l2[k]);
                 let column = self.gram.column(k);
                 support[b..].iter().zip(b..).for_each(|(&i, a)| matrix[(a, b)] = column[i]);
-                matrix[(b, b)] += l2 + damping * self.gram.diagonal(k);
-                step[b] = q[k] - l2 * beta[k] - l1 * beta[k].signum();
+                matrix[(b, b)] += l2[b] + damping * self.gram.diagonal(k);
             }
             let Ok(factor) = Cholesky::new(matrix, self.observer)? else { continue };
+            let mut step = slopes.clone();
             factor.solve(&mut step);
-            if step.iter().all(|s| s.is_finite()) {
+            if finite(&step) {
+                self.factored = Some(Factored { support: support.to_vec(), l2, factor });
                 return Ok(Some(step));
             }
         }

@@ -1,0 +1,247 @@
+//! Second derivatives of −log p in the intercepts and the working coefficients, kept while they
+//! hold.
+
+use super::gram::Gram;
+use crate::likelihood::Smooth;
+use crate::linalg::{Factor, Matrix, add_products};
+
+/// Rows that are multiplied at a time, and then added up in double precision.
+const ROWS: usize = 1024;
+
+/// An intercept's column, and factors that change nothing.
+const ONES: [f64; ROWS] = [1.0; ROWS];
+
+/// Products of the working columns, under the curvature at some earlier coefficients.
+pub(super) struct Hessian {
+    /// Intercepts, which come first.
+    free: usize,
+    /// Whether products are made in double precision; steps need no more than single, unless
+    /// columns are nearly dependent.
+    precise: bool,
+    /// Row weights times the curvature of outputs (a, b), a ≤ b, at b(b + 1)/2 + a.
+    curvature: Vec<Vec<f64>>,
+    /// The coefficients it covers, after the intercepts.
+    variables: Vec<usize>,
+    gram: Gram,
+    /// Room for products.
+    products: Vec<Matrix>,
+}
+
+/// Where the columns are: packed one after the other, coefficient v being of column v % columns
+/// in output v / columns.
+pub(super) struct Packed<'a> {
+    pub rows: usize,
+    pub columns: usize,
+    pub variables: &'a [usize],
+    pub values: &'a [f64],
+}
+
+impl Hessian {
+    /// Of nothing yet, with the curvature where the likelihood is now, in the room of another.
+    pub fn new(
+        other: Option<Self>,
+        likelihood: &dyn Smooth,
+        weights: Option<&[f64]>,
+        free: usize,
+        precise: bool,
+    ) -> Self {
+        let pairs = (0..likelihood.outputs()).flat_map(|b| (0..=b).map(move |a| (a, b)));
+        let curvature = pairs.map(|(a, b)| weighted_curvature(likelihood, weights, a, b));
+        let curvature = curvature.collect();
+        let (mut gram, products) = other.map_or_else(Default::default, |o| (o.gram, o.products));
+        gram.keep(&[]);
+        Self { free, precise, curvature, variables: Vec::new(), gram, products }
+    }
+
+    /// How much the curvature has changed since, relative to itself.
+    pub fn change(&self, likelihood: &dyn Smooth, weights: Option<&[f64]>) -> f64 {
+        let (mut change, mut size) = (0.0, 0.0);
+        for a in 0..likelihood.outputs() {
+            let now = weighted_curvature(likelihood, weights, a, a);
+            let before = &self.curvature[a * (a + 1) / 2 + a];
+            change += now.iter().zip(before).map(|(n, b)| (n - b).abs()).sum::<f64>();
+            size += before.iter().sum::<f64>();
+        }
+        change / size
+    }
+
+    /// How many of these coefficients it does not cover yet.
+    pub fn missing(&self, variables: &[usize]) -> usize {
+        variables.len() - self.common(variables).count()
+    }
+
+    /// Positions of the coefficients that are among these, which have lost some and gained others
+    /// at their end.
+    fn common<'v>(&'v self, variables: &'v [usize]) -> impl Iterator<Item = usize> + 'v {
+        let mut wanted = variables.iter().peekable();
+        let own = self.variables.iter().enumerate();
+        own.filter(move |(_, v)| wanted.next_if_eq(v).is_some()).map(|(k, _)| k)
+    }
+
+    /// The products of the packed columns, those that are missing made now.
+    pub fn of(&mut self, packed: &Packed<'_>) -> &Gram {
+        let kept = self.common(packed.variables).map(|k| self.free + k);
+        let kept: Vec<usize> = (0..self.free.min(self.gram.order())).chain(kept).collect();
+        if kept.len() < self.gram.order() {
+            self.gram.keep(&kept);
+        }
+        let (before, order) = (self.gram.order(), self.free + packed.variables.len());
+        self.gram.grow(order);
+        let pairs = self.pairs(packed, before);
+        let mut products = std::mem::take(&mut self.products);
+        products.resize_with(pairs.len(), Matrix::default);
+        match self.precise {
+            true => self.make::<f64>(packed, &pairs, &mut products),
+            false => self.make::<f32>(packed, &pairs, &mut products),
+        }
+        for (pair, products) in pairs.iter().zip(&products) {
+            pair.write(products, &mut self.gram);
+        }
+        self.products = products;
+        self.variables = packed.variables.to_vec();
+        &self.gram
+    }
+
+    /// Which products are missing where those before `before` are there.
+    fn pairs(&self, packed: &Packed<'_>, before: usize) -> Vec<Pair> {
+        let outputs = self.outputs();
+        let mut members: Vec<Vec<Member>> = vec![Vec::new(); outputs];
+        for (output, own) in members.iter_mut().enumerate().take(self.free) {
+            own.push(Member { position: output, column: None });
+        }
+        for (k, v) in packed.variables.iter().enumerate() {
+            let member = Member { position: self.free + k, column: Some(k) };
+            members[v / packed.columns].push(member);
+        }
+        let mut pairs = Vec::new();
+        for a in 0..outputs {
+            for b in 0..outputs {
+                // Old columns of output a with fresh ones of b; fresh with fresh where a ≤ b.
+                let old = |m: &&Member| m.position < before;
+                let left = members[a].iter().filter(|m| old(m) || a <= b).copied();
+                let right = members[b].iter().filter(|m| !old(m)).copied();
+                let (left, right): (Vec<Member>, Vec<Member>) = (left.collect(), right.collect());
+                if !left.is_empty() && !right.is_empty() {
+                    pairs.push(Pair { a, b, lower: a == b && before == 0, left, right });
+                }
+            }
+        }
+        pairs
+    }
+
+    fn make<T: Factor + Narrowed>(
+        &self,
+        packed: &Packed<'_>,
+        pairs: &[Pair],
+        products: &mut [Matrix],
+    ) {
+        for (pair, products) in pairs.iter().zip(&mut *products) {
+            products.reset(pair.left.len(), pair.right.len());
+        }
+        let (mut left, mut right) = (Vec::new(), Vec::new());
+        // Weights may be of any size; narrow numbers have less room.
+        let largest = self.curvature.iter().flatten().fold(0.0, |l: f64, c| l.max(c.abs()));
+        let largest = if largest > 0.0 { largest } else { 1.0 };
+        for start in (0..packed.rows).step_by(ROWS) {
+            let rows = start..(start + ROWS).min(packed.rows);
+            let mut filled: &[Member] = &[];
+            for (pair, out) in pairs.iter().zip(&mut *products) {
+                let (low, high) = (pair.a.min(pair.b), pair.a.max(pair.b));
+                let curvature = &self.curvature[high * (high + 1) / 2 + low][rows.clone()];
+                let curvature: Vec<f64> = curvature.iter().map(|c| c / largest).collect();
+                packed.fill::<T>(&pair.right, rows.clone(), &curvature, &mut right);
+                if filled != pair.left {
+                    packed.fill::<T>(&pair.left, rows.clone(), &ONES[..rows.len()], &mut left);
+                    filled = &pair.left;
+                }
+                add_products(out, largest, rows.len(), &left, &right, pair.lower);
+            }
+        }
+    }
+
+    fn outputs(&self) -> usize {
+        (2 * self.curvature.len()).isqrt()
+    }
+}
+
+/// A place in the matrix, with its packed column, or none for an intercept.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Member {
+    position: usize,
+    column: Option<usize>,
+}
+
+/// Products to make: columns of output a with columns of output b.
+struct Pair {
+    a: usize,
+    b: usize,
+    left: Vec<Member>,
+    right: Vec<Member>,
+    /// Whether both are the same, and the lower triangle is enough.
+    lower: bool,
+}
+
+impl Pair {
+    fn write(&self, products: &Matrix, gram: &mut Gram) {
+        // By blocks, so that the mirror image is written to few places at a time.
+        const BLOCK: usize = 64;
+        for first in (0..self.left.len()).step_by(BLOCK) {
+            let last = (first + BLOCK).min(self.left.len());
+            for (j, right) in self.right.iter().enumerate() {
+                let first = if self.lower { first.max(j) } else { first };
+                for i in first..last {
+                    gram.set(self.left[i].position, right.position, products[(i, j)]);
+                }
+            }
+        }
+    }
+}
+
+/// What packed numbers are narrowed to.
+trait Narrowed: Sized {
+    fn narrowed(value: f64) -> Self;
+}
+
+impl Narrowed for f32 {
+    fn narrowed(value: f64) -> Self {
+        value as f32
+    }
+}
+
+impl Narrowed for f64 {
+    fn narrowed(value: f64) -> Self {
+        value
+    }
+}
+
+impl Packed<'_> {
+    fn fill<T: Narrowed>(
+        &self,
+        members: &[Member],
+        rows: std::ops::Range<usize>,
+        factors: &[f64],
+        out: &mut Vec<T>,
+    ) {
+        out.clear();
+        for member in members {
+            let column = member
+                .column
+                .map_or(&ONES[..rows.len()], |k| &self.values[k * self.rows..][rows.clone()]);
+            out.extend(column.iter().zip(factors).map(|(v, f)| T::narrowed(v * f)));
+        }
+    }
+}
+
+/// Row weights times curvature.
+pub(super) fn weighted_curvature(
+    likelihood: &dyn Smooth,
+    weights: Option<&[f64]>,
+    a: usize,
+    b: usize,
+) -> Vec<f64> {
+    let mut curvature = likelihood.curvature(a, b);
+    if let Some(w) = weights {
+        curvature.iter_mut().zip(w).for_each(|(c, w)| *c *= w);
+    }
+    curvature
+}
