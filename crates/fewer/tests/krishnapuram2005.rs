@@ -3,8 +3,8 @@
 
 mod support;
 
-use fewer::data::{Dataset, DenseView, SparseMatrix, Target};
-use fewer::method::{Intercept, SMLR};
+use fewer::data::{Dataset, DenseView, Features, SparseMatrix, Target};
+use fewer::method::{BasisKind, Intercept, Parameterization, SMLR, Schedule, Solver};
 use fewer::model::Model;
 use serde_json::Value;
 use support::{Problem, Random, distance, fixture, numbers};
@@ -21,6 +21,11 @@ fn agrees_with_the_reference() {
         let model = SMLR::new()
             .lam(case["lam"].as_f64().unwrap())
             .l1_ratio(if name.starts_with("rmlr") { 0.0 } else { 1.0 })
+            .parameterization(if name.contains("symmetric") {
+                Parameterization::Symmetric
+            } else {
+                Parameterization::Reference
+            })
             .standardize(false)
             .fit_intercept(Intercept::None)
             .tol(1e-13)
@@ -37,7 +42,7 @@ fn agrees_with_the_reference() {
                 assert!((found - w.as_f64().unwrap()).abs() < 1e-6, "{name}: {j} {c}");
             }
         }
-        if model.outputs() > 1 {
+        if model.outputs() > 1 && !name.contains("symmetric") {
             assert!(model.coefficients_of(model.outputs() - 1).iter().all(|w| *w == 0.0));
         }
     }
@@ -92,15 +97,7 @@ fn sparse_rows_and_paths_give_the_same_weights() {
     p.x.iter_mut().for_each(|v| *v = if random.uniform() < 0.6 { 0.0 } else { *v });
     let target = || Target::labels(labels.clone());
     let data = Dataset::new(p.view(), target()).unwrap();
-    let (mut starts, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
-    for j in 0..p.columns {
-        for i in (0..p.rows).filter(|i| p.x[i * p.columns + j] != 0.0) {
-            indices.push(i);
-            values.push(p.x[i * p.columns + j]);
-        }
-        starts.push(indices.len());
-    }
-    let sparse = SparseMatrix::new(p.rows, p.columns, starts, indices, values).unwrap();
+    let sparse = sparse_copy(&p);
     let sparse = Dataset::new(sparse.view(), target()).unwrap();
     let method = SMLR::new().tol(1e-13);
     let path = method.path(&data, Some(&[0.5, 4.0, 2.0])).unwrap();
@@ -134,4 +131,99 @@ fn separable_classes_and_large_penalties() {
     assert_eq!(empty.n_terms(), 0);
     assert!(empty.report().notes[0].contains("λ_max"), "{:?}", empty.report().notes);
     assert!((empty.predict_probabilities(view).unwrap()[(0, 0)] - 0.5).abs() < 1e-12);
+}
+
+/// Every way to the optimum.
+fn solvers() -> [(Solver, Schedule); 4] {
+    [
+        (Solver::Auto, Schedule::Geometric),
+        (Solver::Bound, Schedule::Geometric),
+        (Solver::Componentwise, Schedule::Geometric),
+        (Solver::Componentwise, Schedule::Gain),
+    ]
+}
+
+/// Fits by all solvers, which must agree, go down, and end with a certificate.
+fn agree(method: &SMLR, data: &Dataset<'_>, what: &str) {
+    let mut best = f64::INFINITY;
+    for (solver, schedule) in solvers() {
+        let method = method.clone().solver(solver).schedule(schedule).tol(1e-8).max_iter(200_000);
+        let start = std::time::Instant::now();
+        let model = method.fit(data).unwrap();
+        let report = model.report();
+        println!(
+            "{what} {solver:?} {schedule:?}: {} in {} steps, gap {:e}, {} terms, {:?}",
+            report.objective,
+            report.iterations,
+            report.certificate.value,
+            model.n_terms(),
+            start.elapsed()
+        );
+        assert!(report.termination.is_converged(), "{what}, {solver:?}: {:?}", report.notes);
+        assert!(report.certificate.value <= 1e-8, "{what}, {solver:?}: {:?}", report.certificate);
+        best = best.min(report.objective);
+        let off = report.objective / best - 1.0;
+        assert!(off.abs() < 1e-7, "{what}, {solver:?}, {schedule:?}: {off:e}");
+        for pair in report.trace.windows(2) {
+            let rise = pair[1].objective / pair[0].objective - 1.0;
+            assert!(rise < 1e-10, "{what}, {solver:?}, {schedule:?}: {rise:e}");
+        }
+    }
+}
+
+fn sparse_copy(p: &Problem) -> SparseMatrix {
+    let (mut starts, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
+    for j in 0..p.columns {
+        for i in (0..p.rows).filter(|i| p.x[i * p.columns + j] != 0.0) {
+            indices.push(i);
+            values.push(p.x[i * p.columns + j]);
+        }
+        starts.push(indices.len());
+    }
+    SparseMatrix::new(p.rows, p.columns, starts, indices, values).unwrap()
+}
+
+#[test]
+fn the_solvers_agree() {
+    let (mut p, labels) = three_classes(3, 80, 15);
+    let mut random = Random::new(4);
+    p.x.iter_mut().for_each(|v| *v = if random.uniform() < 0.6 { 0.0 } else { *v });
+    let sparse = sparse_copy(&p);
+    let two: Vec<bool> = labels.iter().map(|l| *l == "a").collect();
+    let weights: Vec<f64> = (0..80).map(|i| [1.0, 0.0, 2.5][i % 3]).collect();
+    let method = |intercept| SMLR::new().lam_ratio(0.1).fit_intercept(intercept);
+    for intercept in [Intercept::Free, Intercept::None, Intercept::Penalised] {
+        for (kind, features) in
+            [("dense", Features::from(p.view())), ("sparse", sparse.view().into())]
+        {
+            for target in [Target::labels(labels.clone()), Target::labels(two.clone())] {
+                let data = Dataset::new(features, target).unwrap();
+                let what = format!("{kind}, {intercept:?}");
+                agree(&method(intercept), &data, &what);
+                for which in [Parameterization::Symmetric, Parameterization::Reference] {
+                    let ridge = method(intercept).l1_ratio(0.0);
+                    agree(&ridge.parameterization(which), &data, &format!("{what}, ridge"));
+                    let net = method(intercept).l1_ratio(0.5).parameterization(which);
+                    agree(&net, &data, &format!("{what}, elastic net"));
+                }
+                let data = data.with_weights(&weights[..]).unwrap();
+                agree(&method(intercept), &data, &format!("{what}, weights"));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_solvers_agree_on_kernels_and_wide_data() {
+    let (p, labels) = three_classes(5, 60, 3);
+    let data = Dataset::new(p.view(), Target::labels(labels)).unwrap();
+    for intercept in [Intercept::Free, Intercept::None] {
+        let kernel = SMLR::new().basis(BasisKind::Rbf).lam_ratio(0.1).fit_intercept(intercept);
+        agree(&kernel, &data, "rbf");
+    }
+    let (p, labels) = three_classes(6, 40, 120);
+    let data = Dataset::new(p.view(), Target::labels(labels)).unwrap();
+    agree(&SMLR::new().lam_ratio(0.2), &data, "wide");
+    agree(&SMLR::new().lam_ratio(0.2).max_terms(4), &data, "few");
+    agree(&SMLR::new().l1_ratio(0.0).lam(5.0), &data, "wide ridge");
 }

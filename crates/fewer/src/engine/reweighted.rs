@@ -50,6 +50,9 @@ const RELAX_AFTER: usize = 10;
 /// … and then change a weight by at most this part of it.
 const RELAX_REACH: f64 = 0.05;
 
+/// Iterations after which a likelihood that knows the duality gap is asked for it.
+const GAP_EVERY: usize = 10;
+
 /// The state of the loop.
 pub(crate) struct Reweighted<'a, 'd> {
     pub data: &'a mut LeastSquares<'d>,
@@ -115,6 +118,14 @@ impl Reweighted<'_, '_> {
                 residual,
             });
 
+            if iteration % GAP_EVERY == 0
+                && let (Some(found), Stop::Residual(wanted)) =
+                    (self.likelihood.gap()?, options.stop)
+                && found <= wanted
+            {
+                (gap, termination) = (Some(found), Termination::Converged);
+                break;
+            }
             if let Stop::Change(limit) = options.stop {
                 if change(&before, &self.active, &self.beta) >= limit {
                     continue;
@@ -145,7 +156,7 @@ impl Reweighted<'_, '_> {
                 }
                 continue;
             }
-            gap = self.gap();
+            gap = self.gap()?;
             if let (Some(gap), Stop::Residual(wanted)) = (gap, options.stop)
                 && gap > wanted
                 && tol > 1e-15
@@ -164,7 +175,7 @@ impl Reweighted<'_, '_> {
             }
             self.update()?;
             residual = self.residual();
-            gap = self.gap();
+            gap = self.gap()?;
         }
         Ok(Outcome {
             objective: self.objective(),
@@ -425,7 +436,11 @@ impl Reweighted<'_, '_> {
     /// The duality gap relative to ‖y‖²/2σ², where both are convex.
     ///
     /// With r = y − Xβ the dual point is κr/σ², κ ≤ 1 chosen so that it is feasible.
-    fn gap(&self) -> Option<f64> {
+    fn gap(&mut self) -> Result<Option<f64>> {
+        Ok(self.likelihood.gap()?.or_else(|| self.gap_of_least_squares()))
+    }
+
+    fn gap_of_least_squares(&self) -> Option<f64> {
         let residual_square = self.likelihood.known_noise_residual()?;
         self.prior.conjugate(0.0)?;
         let allowed: Vec<usize> = (0..self.allowed.len()).filter(|&j| self.allowed[j]).collect();

@@ -479,6 +479,8 @@ impl Common {
                 scope: "support".into(),
             }
         };
+        let traces: Vec<&[Step]> =
+            outputs.iter().map(|o| &o.outcome.trace[..]).filter(|t| !t.is_empty()).collect();
         let termination = outputs
             .iter()
             .map(|o| o.outcome.termination)
@@ -510,8 +512,8 @@ impl Common {
                 rows: shared.rows,
                 dropped: shared.dropped.clone(),
                 notes: fitted.notes,
-                trace: match &outputs[..] {
-                    [one] => thinned(&one.outcome.trace, objective),
+                trace: match &traces[..] {
+                    [one] => thinned(one, objective),
                     _ => Vec::new(),
                 },
             },

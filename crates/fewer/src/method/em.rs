@@ -54,7 +54,7 @@ pub(crate) struct Start {
 
 impl Em {
     pub fn from_json(settings: &str) -> Result<Self> {
-        let (common, em): (Common, Self) = parse_settings(settings)?;
+        let (common, em): (Common, Self) = parse_settings(settings, &Self::default())?;
         Ok(Self { common, ..em })
     }
 

@@ -5,8 +5,10 @@ mod classes;
 mod common;
 mod em;
 mod lasso;
+mod multinomial;
 mod penalised;
 mod probit_classifier;
+mod rmlr;
 mod settings;
 mod smlr;
 mod sparse_regressor;
@@ -15,7 +17,9 @@ mod training;
 pub use classes::{BalancedRule, ClassWeight};
 pub use common::BasisKind;
 pub use lasso::Lasso;
+pub use multinomial::{Parameterization, Solver};
 pub use probit_classifier::ProbitClassifier;
+pub use rmlr::RMLR;
 pub use settings::{Intercept, PriorKind, Variant};
 pub use smlr::SMLR;
 pub use sparse_regressor::SparseRegressor;
@@ -24,6 +28,7 @@ pub(crate) use training::on_threads;
 use crate::basis::UserFunction;
 use crate::data::Dataset;
 use crate::engine::Observer;
+pub use crate::engine::coordinate::Schedule;
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::select::Search;
@@ -55,6 +60,7 @@ pub const METHODS: &[MethodInfo] = &[
     MethodInfo { name: "Lasso", short: "lasso", task: Task::Regression },
     MethodInfo { name: "ProbitClassifier", short: "probit", task: Task::Classification },
     MethodInfo { name: "SMLR", short: "smlr", task: Task::Classification },
+    MethodInfo { name: "RMLR", short: "rmlr", task: Task::Classification },
 ];
 
 /// Fits a method chosen by name, with settings as a JSON object: what front ends call.
@@ -109,6 +115,13 @@ pub fn fit_path(
                 observer,
             );
         }
+        "RMLR" | "rmlr" => {
+            return RMLR::from_json(settings)?.with_functions(functions).path_observed(
+                data,
+                Some(lams),
+                observer,
+            );
+        }
         _ => {}
     }
     let mut settings: Map<String, Value> = serde_json::from_str(settings).map_err(|e| {
@@ -124,7 +137,7 @@ pub fn fit_path(
 
 /// Whether fits for many λ start from one another.
 pub(crate) fn has_warm_path(method: &str) -> bool {
-    matches!(method, "Lasso" | "lasso" | "SMLR" | "smlr")
+    matches!(method, "Lasso" | "lasso" | "SMLR" | "smlr" | "RMLR" | "rmlr")
 }
 
 /// Fits a method whose settings are all given.
@@ -147,6 +160,9 @@ pub(crate) fn fit_once(
         }
         "SMLR" | "smlr" => {
             SMLR::from_json(settings)?.with_functions(functions).fit_observed(data, observer)
+        }
+        "RMLR" | "rmlr" => {
+            RMLR::from_json(settings)?.with_functions(functions).fit_observed(data, observer)
         }
         _ => {
             let known: Vec<&str> = METHODS.iter().map(|m| m.short).collect();

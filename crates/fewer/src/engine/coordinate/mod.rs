@@ -6,12 +6,15 @@
 //! On the working set the problem is small, and solved to the end.
 
 mod columns;
+mod componentwise;
 mod gram;
+mod intercepts;
 mod newton;
 mod penalty;
 mod quadratic;
 mod working_set;
 
+pub use componentwise::Schedule;
 pub(crate) use penalty::Penalty;
 
 use super::{Observer, Outcome, Progress, Step, Termination, check_memory};
@@ -20,6 +23,7 @@ use crate::error::Result;
 use crate::likelihood::Smooth;
 use crate::linalg::{Matrix, axpy};
 use columns::{ColumnDescent, MAX_SWEEPS, PackedWorking, Residuals, SparseWorking};
+use componentwise::Components;
 use gram::Gram;
 use penalty::{DualPoint, best_dual_point};
 use quadratic::Quadratic;
@@ -72,6 +76,8 @@ pub(crate) struct Coordinate<'a> {
     /// The residual up to which its way was measured.
     residual: Matrix,
     working: WorkingSet,
+    /// Where single coefficients are visited instead of working sets solved.
+    components: Option<Components>,
     /// The objective of the empty model.
     null: f64,
     /// Columns swept over without their products, since these were last made.
@@ -110,6 +116,7 @@ impl<'a> Coordinate<'a> {
             travelled: 0.0,
             seen_at: vec![if cross.is_some() { 0.0 } else { f64::NEG_INFINITY }; outputs * columns],
             working: WorkingSet::new(outputs * columns, pack, design),
+            components: None,
             null,
             spent: 0.0,
             solved: None,
@@ -126,12 +133,78 @@ impl<'a> Coordinate<'a> {
         Ok(self)
     }
 
+    pub fn design(&self) -> &'a Design<'a> {
+        self.design
+    }
+
+    pub fn observer(&self) -> &'a dyn Observer {
+        self.observer
+    }
+
+    pub fn outputs(&self) -> usize {
+        self.likelihood.outputs()
+    }
+
+    pub fn is_symmetric(&self) -> bool {
+        self.likelihood.is_symmetric()
+    }
+
+    /// Coefficients that take part, rising.
+    pub fn usable(&self) -> &[usize] {
+        &self.usable
+    }
+
+    /// Coefficients that are not zero, rising, and their values.
+    pub fn weights(&self) -> (Vec<usize>, Vec<f64>) {
+        (self.nonzero().collect(), self.nonzero().map(|v| self.beta[v]).collect())
+    }
+
+    /// Goes to other coefficients, which rise, and to the best intercepts there; those of working
+    /// sets stay with them.
+    pub fn move_to(&mut self, active: &[usize], beta: &[f64]) -> Result<()> {
+        self.beta.fill(0.0);
+        active.iter().zip(beta).for_each(|(&v, b)| self.beta[v] = *b);
+        self.move_to_beta()
+    }
+
+    /// (n, outputs) η without the intercepts.
+    pub fn fitted(&self) -> Matrix {
+        let mut fitted = self.eta.clone();
+        for (c, b) in self.intercepts.iter().flatten().enumerate() {
+            fitted.column_mut(c).iter_mut().for_each(|f| *f -= b);
+        }
+        fitted
+    }
+
+    /// (n, outputs) What the model leaves unexplained.
+    pub fn residual(&self) -> &Matrix {
+        self.likelihood.residual()
+    }
+
+    /// Σ w x·values for coefficients, which rise, `values` having a column for each output.
+    pub fn products(&self, wanted: &[usize], values: &Matrix) -> Vec<f64> {
+        let columns = self.squares.len();
+        let of_output = |of_output: &[usize]| {
+            let chosen: Vec<usize> = of_output.iter().map(|v| v % columns).collect();
+            self.design.apply_transpose(&chosen, values.column(of_output[0] / columns))
+        };
+        wanted.chunk_by(|a, b| a / columns == b / columns).flat_map(of_output).collect()
+    }
+
+    /// The duality gap relative to the objective of the empty model.
+    pub fn relative_gap(&mut self, penalty: &Penalty) -> Result<f64> {
+        let all = self.usable.clone();
+        self.look(&all, |_| 0.0)?;
+        let dual = self.dual_point(penalty, &all).value;
+        Ok(self.gap(penalty, dual) / self.null)
+    }
+
     pub fn intercepts(&self) -> Option<&[f64]> {
         self.intercepts.as_deref()
     }
 
     /// Σ w x² of the column of a coefficient.
-    fn square(&self, v: usize) -> f64 {
+    pub fn square(&self, v: usize) -> f64 {
         self.squares[v % self.squares.len()]
     }
 
@@ -153,6 +226,15 @@ impl<'a> Coordinate<'a> {
 
     /// Solves the problem with a penalty.
     pub fn run(&mut self, penalty: &Penalty, options: &Options) -> Result<Outcome> {
+        let Some(components) = self.components.take() else {
+            return self.run_on_working_sets(penalty, options);
+        };
+        let outcome = self.run_by_components(&components, penalty, options);
+        self.components = Some(components);
+        outcome
+    }
+
+    fn run_on_working_sets(&mut self, penalty: &Penalty, options: &Options) -> Result<Outcome> {
         let target = options.tol.max(SMALLEST_GAP) * self.null;
         let mut alive: Vec<usize> = self.usable.clone();
         let strong = self.solved.take();
@@ -170,17 +252,10 @@ impl<'a> Coordinate<'a> {
         let mut iterations = 0;
         let (termination, gap) = loop {
             self.observer.check()?;
-            let objective = self.objective(penalty);
             let dual = self.dual_point(penalty, &alive);
             best_dual = best_dual.max(dual.value);
-            let gap = (objective - best_dual + self.free_slack(penalty)).max(0.0);
-            trace.push(Step { objective, terms: self.terms() });
-            self.observer.progress(Progress {
-                iteration: iterations,
-                terms: self.terms(),
-                objective,
-                residual: gap / self.null,
-            });
+            let gap = self.gap(penalty, best_dual);
+            let objective = self.report(penalty, iterations, gap, &mut trace);
             if gap <= target {
                 break (Termination::Converged, gap);
             }
@@ -205,12 +280,8 @@ impl<'a> Coordinate<'a> {
             self.look(&alive, |j| reach * penalty.l1[j])?;
             if !moved && !grown || tightness < 1e-4 {
                 let dual = self.dual_point(penalty, &alive);
-                let gap = self.objective(penalty) - best_dual.max(dual.value);
-                let gap = (gap + self.free_slack(penalty)).max(0.0);
-                // Rounding may keep the gap open.
-                let close = gap <= target.max(ROUNDING * self.null);
-                let end = if close { Termination::Converged } else { Termination::Stalled };
-                break (end, gap);
+                let gap = self.gap(penalty, best_dual.max(dual.value));
+                break (self.end_of(gap, target), gap);
             }
             if !grown && gap > 0.5 * last_gap {
                 tightness *= 0.1;
@@ -218,27 +289,64 @@ impl<'a> Coordinate<'a> {
             last_gap = gap;
         };
         self.solved = Some(penalty.l1.clone());
-        let active: Vec<usize> =
-            self.usable.iter().copied().filter(|&j| self.beta[j] != 0.0).collect();
-        Ok(Outcome {
-            beta: active.iter().map(|&j| self.beta[j]).collect(),
-            active,
+        Ok(self.outcome(penalty, gap, iterations, termination, trace))
+    }
+
+    fn outcome(
+        &self,
+        penalty: &Penalty,
+        gap: f64,
+        iterations: usize,
+        termination: Termination,
+        trace: Vec<Step>,
+    ) -> Outcome {
+        Outcome {
+            active: self.nonzero().collect(),
+            beta: self.nonzero().map(|j| self.beta[j]).collect(),
             objective: self.objective(penalty),
             residual: gap / self.null,
             gap: Some(gap / self.null),
             iterations,
             termination,
             trace,
-        })
+        }
+    }
+
+    /// Says how far the fit is; the objective there.
+    fn report(&self, penalty: &Penalty, iteration: usize, gap: f64, trace: &mut Vec<Step>) -> f64 {
+        let (objective, terms) = (self.objective(penalty), self.terms());
+        trace.push(Step { objective, terms });
+        let residual = gap / self.null;
+        self.observer.progress(Progress { iteration, terms, objective, residual });
+        objective
+    }
+
+    /// How a fit ends in which nothing moves any more: rounding may keep the gap open.
+    fn end_of(&self, gap: f64, target: f64) -> Termination {
+        if gap <= target.max(ROUNDING * self.null) {
+            Termination::Converged
+        } else {
+            Termination::Stalled
+        }
+    }
+
+    /// Coefficients that are not zero, rising.
+    fn nonzero(&self) -> impl Iterator<Item = usize> {
+        self.usable.iter().copied().filter(|&j| self.beta[j] != 0.0)
     }
 
     fn terms(&self) -> usize {
-        self.working.columns().iter().filter(|&&j| self.beta[j] != 0.0).count()
+        self.nonzero().count()
     }
 
     fn objective(&self, penalty: &Penalty) -> f64 {
-        let of = |&j: &usize| penalty.value(j, self.beta[j]);
-        self.likelihood.value() + self.working.columns().iter().map(of).sum::<f64>()
+        self.likelihood.value()
+            + self.nonzero().map(|j| penalty.value(j, self.beta[j])).sum::<f64>()
+    }
+
+    /// The duality gap, with what is left to gain where there is no penalty.
+    fn gap(&self, penalty: &Penalty, dual: f64) -> f64 {
+        (self.objective(penalty) - dual + self.free_slack(penalty)).max(0.0)
     }
 
     fn dual_point(&self, penalty: &Penalty, alive: &[usize]) -> DualPoint {
@@ -250,8 +358,8 @@ impl<'a> Coordinate<'a> {
 
     /// What is left to gain on coefficients without a penalty, which the dual takes to be solved.
     fn free_slack(&self, penalty: &Penalty) -> f64 {
-        let free = self.working.columns().iter().filter(|&&j| penalty.is_free(j));
-        free.map(|&j| self.gradient[j].abs() * self.beta[j].abs()).sum()
+        let free = self.nonzero().filter(|&j| penalty.is_free(j));
+        free.map(|j| self.gradient[j].abs() * self.beta[j].abs()).sum()
     }
 
     /// Leaves out the columns that are zero at the optimum for certain: the best dual point is
@@ -406,28 +514,29 @@ impl<'a> Coordinate<'a> {
     fn move_to_beta(&mut self) -> Result<()> {
         let (rows, columns) = (self.design.rows(), self.squares.len());
         for output in 0..self.eta.columns() {
-            let used: Vec<(usize, usize)> = self
-                .working
-                .columns()
-                .iter()
-                .copied()
-                .enumerate()
-                .filter(|&(_, v)| v / columns == output && self.beta[v] != 0.0)
-                .collect();
-            let eta = self.eta.column_mut(output);
+            let intercept = self.intercepts.as_ref().map_or(0.0, |b| b[output]);
             if self.working.is_packed() {
-                eta.fill(self.intercepts.as_ref().map_or(0.0, |b| b[output]));
-                for (k, v) in used {
+                let eta = self.eta.column_mut(output);
+                eta.fill(intercept);
+                let used = self.working.columns().iter().enumerate();
+                for (k, &v) in used.filter(|u| u.1 / columns == output && self.beta[*u.1] != 0.0) {
                     axpy(self.beta[v], &self.working.packed()[k * rows..][..rows], eta);
                 }
             } else {
-                let mut chosen: Vec<usize> = used.iter().map(|u| u.1 % columns).collect();
-                chosen.sort_unstable();
-                let beta: Vec<f64> =
-                    chosen.iter().map(|&j| self.beta[output * columns + j]).collect();
-                eta.copy_from_slice(&self.design.apply(&chosen, &beta));
+                let own: Vec<usize> = self.nonzero().filter(|v| v / columns == output).collect();
+                let chosen: Vec<usize> = own.iter().map(|v| v % columns).collect();
+                let beta: Vec<f64> = own.iter().map(|&v| self.beta[v]).collect();
+                let fitted = self.design.apply(&chosen, &beta);
+                let eta = self.eta.column_mut(output).iter_mut();
+                eta.zip(fitted).for_each(|(e, f)| *e = f + intercept);
             }
         }
+        self.arrive()
+    }
+
+    /// Brings the likelihood to the present η, and the intercepts to what is best there.
+    fn arrive(&mut self) -> Result<()> {
+        let rows = self.design.rows();
         self.likelihood.update(&self.eta);
         self.settle_intercepts()?;
         let now = self.likelihood.residual();
@@ -466,15 +575,9 @@ impl<'a> Coordinate<'a> {
             .collect();
         // Columns of a design are asked for in their own order.
         stale.sort_unstable();
-        let columns = self.squares.len();
-        for of_output in stale.chunk_by(|a, b| a / columns == b / columns) {
-            let output = of_output[0] / columns;
-            let chosen: Vec<usize> = of_output.iter().map(|v| v % columns).collect();
-            let residual = self.likelihood.residual().column(output);
-            let pulls = self.design.apply_transpose(&chosen, residual);
-            for (&v, g) in of_output.iter().zip(pulls) {
-                (self.gradient[v], self.seen_at[v]) = (g, self.travelled);
-            }
+        let pulls = self.products(&stale, self.likelihood.residual());
+        for (&v, g) in stale.iter().zip(pulls) {
+            (self.gradient[v], self.seen_at[v]) = (g, self.travelled);
         }
         Ok(())
     }

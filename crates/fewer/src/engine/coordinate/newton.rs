@@ -8,7 +8,7 @@ use super::penalty::{Penalty, best_dual_point};
 use super::quadratic::Quadratic;
 use super::{Coordinate, FREE_PULL};
 use crate::error::Result;
-use crate::linalg::{Cholesky, Matrix, axpy, cross_products, dot};
+use crate::linalg::{Matrix, axpy, cross_products, dot};
 
 /// Steps on one working set.
 const MAX_STEPS: usize = 50;
@@ -16,8 +16,6 @@ const MAX_STEPS: usize = 50;
 const MAX_HALVINGS: usize = 40;
 /// Part of the predicted decrease that a step must keep.
 const ARMIJO: f64 = 1e-4;
-/// Pulls on intercepts that count as none, relative to the weight of all rows.
-const SETTLED: f64 = 1e-13;
 
 impl Coordinate<'_> {
     /// Solves the problem on the working set until its gap is at most `tolerance`; whether
@@ -200,43 +198,5 @@ impl Coordinate<'_> {
         self.eta = from;
         self.likelihood.update(&self.eta);
         None
-    }
-
-    /// Solves for the intercepts alone, which the dual takes to be exact.
-    pub(super) fn settle_intercepts(&mut self) -> Result<()> {
-        let Some(count) = self.intercepts.as_ref().map(Vec::len) else { return Ok(()) };
-        let weights = self.design.weights();
-        let total = weights.map_or(self.design.rows() as f64, |w| w.iter().sum());
-        for _ in 0..MAX_STEPS {
-            let mut step: Vec<f64> =
-                (0..count).map(|c| self.weighted_residual(c).iter().sum()).collect();
-            if step.iter().all(|s| s.abs() <= SETTLED * total) {
-                break;
-            }
-            let mut hessian = Matrix::zeros(count, count);
-            for a in 0..count {
-                for b in a..count {
-                    let curvature = self.likelihood.curvature(a, b);
-                    let weight = |i: usize| weights.map_or(1.0, |w| w[i]);
-                    hessian[(b, a)] =
-                        curvature.iter().enumerate().map(|(i, c)| weight(i) * c).sum();
-                }
-                // Symmetric outputs have a direction without curvature.
-                hessian[(a, a)] += 1e-12 * total;
-            }
-            let Ok(factor) = Cholesky::new(hessian, self.observer)? else { break };
-            factor.solve(&mut step);
-            // −log p is nearly linear far out: keep the step within what curvature can tell.
-            let longest = step.iter().fold(0.0, |a: f64, s| a.max(s.abs()));
-            let part = if longest > 4.0 { 4.0 / longest } else { 1.0 };
-            for (c, s) in step.iter().enumerate() {
-                self.eta.column_mut(c).iter_mut().for_each(|e| *e += part * s);
-            }
-            if let Some(intercepts) = &mut self.intercepts {
-                intercepts.iter_mut().zip(&step).for_each(|(b, s)| *b += part * s);
-            }
-            self.likelihood.update(&self.eta);
-        }
-        Ok(())
     }
 }
