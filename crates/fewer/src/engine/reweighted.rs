@@ -148,7 +148,7 @@ impl Reweighted<'_, '_> {
                     patience = (2 * patience).min(200);
                 }
             }
-            if residual > tol || self.readmit() || self.drop_weakest(options.max_terms) {
+            if residual > tol || self.readmit()? || self.drop_weakest(options.max_terms) {
                 if residual <= tol {
                     self.hold_noise(options);
                     self.update()?;
@@ -393,15 +393,18 @@ impl Reweighted<'_, '_> {
     }
 
     /// Lets weights back in that are zero and should not be; true if there was one.
-    fn readmit(&mut self) -> bool {
-        let Some(pull) = self.prior.pull_at_zero().filter(|p| p.is_finite()) else { return false };
+    fn readmit(&mut self) -> Result<bool> {
+        let Some(pull) = self.prior.pull_at_zero().filter(|p| p.is_finite()) else {
+            return Ok(false);
+        };
         let outside: Vec<usize> = (0..self.allowed.len())
             .filter(|j| self.allowed[*j] && self.active.binary_search(j).is_err())
             .collect();
         let residual =
             self.likelihood.residual_products_of(self.data, &outside, &self.active, &self.beta);
         let precision = self.likelihood.precision();
-        let mut wrong = false;
+        let height = self.objective();
+        let mut wrong = Vec::new();
         for (&j, &g) in outside.iter().zip(&residual) {
             let excess = precision * g.abs() - self.scale[j] * pull;
             if excess > 1e-9 * self.scale[j] * pull.max(f64::MIN_POSITIVE) {
@@ -409,10 +412,24 @@ impl Reweighted<'_, '_> {
                 self.active.insert(at, j);
                 // A coordinate step from zero.
                 self.beta.insert(at, g.signum() * excess / (precision * self.squares[j]));
-                wrong = true;
+                wrong.push(j);
             }
         }
-        wrong
+        if wrong.is_empty() {
+            return Ok(false);
+        }
+        self.update()?;
+        if self.objective() > height {
+            // Each step alone goes down; all at once may not, but their mean does.
+            let together = wrong.len() as f64;
+            for (j, b) in self.active.iter().zip(&mut self.beta) {
+                if wrong.binary_search(j).is_ok() {
+                    *b /= together;
+                }
+            }
+            self.update()?;
+        }
+        Ok(true)
     }
 
     /// Removes half of the terms that are too many, the weakest; true if there were any.

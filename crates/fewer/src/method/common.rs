@@ -176,6 +176,8 @@ pub(crate) struct Wanted {
     pub without_copies: bool,
     /// The number of different rows.
     pub distinct: bool,
+    /// What is known of the classes beforehand.
+    pub offset: bool,
 }
 
 impl Common {
@@ -271,6 +273,9 @@ impl Common {
         observer: &dyn Observer,
         work: impl FnOnce(Shared<'_>) -> Result<T> + Send,
     ) -> Result<T> {
+        if !wanted.offset {
+            data.without_offset("this method")?;
+        }
         let deadline = self.deadline();
         on_threads(self.n_jobs, || {
             let basis = self.basis()?;

@@ -94,6 +94,7 @@ impl Em {
             // Ridge regression shares a weight among copies; the other priors would not care.
             without_copies: self.prior != PriorKind::Gaussian,
             distinct: true,
+            offset: false,
         }
     }
 

@@ -100,28 +100,19 @@ pub fn fit_path(
     lams: &[f64],
     observer: &dyn Observer,
 ) -> Result<Vec<Model>> {
+    macro_rules! path_of {
+        ($method:ident) => {
+            return $method::from_json(settings)?.with_functions(functions).path_observed(
+                data,
+                Some(lams),
+                observer,
+            )
+        };
+    }
     match method {
-        "Lasso" | "lasso" => {
-            return Lasso::from_json(settings)?.with_functions(functions).path_observed(
-                data,
-                Some(lams),
-                observer,
-            );
-        }
-        "SMLR" | "smlr" => {
-            return SMLR::from_json(settings)?.with_functions(functions).path_observed(
-                data,
-                Some(lams),
-                observer,
-            );
-        }
-        "RMLR" | "rmlr" => {
-            return RMLR::from_json(settings)?.with_functions(functions).path_observed(
-                data,
-                Some(lams),
-                observer,
-            );
-        }
+        "Lasso" | "lasso" => path_of!(Lasso),
+        "SMLR" | "smlr" => path_of!(SMLR),
+        "RMLR" | "rmlr" => path_of!(RMLR),
         _ => {}
     }
     let mut settings: Map<String, Value> = serde_json::from_str(settings).map_err(|e| {
@@ -148,22 +139,17 @@ pub(crate) fn fit_once(
     data: &Dataset<'_>,
     observer: &dyn Observer,
 ) -> Result<Model> {
+    macro_rules! fit_of {
+        ($method:ident) => {
+            $method::from_json(settings)?.with_functions(functions).fit_observed(data, observer)
+        };
+    }
     match method {
-        "SparseRegressor" | "sparse" => SparseRegressor::from_json(settings)?
-            .with_functions(functions)
-            .fit_observed(data, observer),
-        "ProbitClassifier" | "probit" => ProbitClassifier::from_json(settings)?
-            .with_functions(functions)
-            .fit_observed(data, observer),
-        "Lasso" | "lasso" => {
-            Lasso::from_json(settings)?.with_functions(functions).fit_observed(data, observer)
-        }
-        "SMLR" | "smlr" => {
-            SMLR::from_json(settings)?.with_functions(functions).fit_observed(data, observer)
-        }
-        "RMLR" | "rmlr" => {
-            RMLR::from_json(settings)?.with_functions(functions).fit_observed(data, observer)
-        }
+        "SparseRegressor" | "sparse" => fit_of!(SparseRegressor),
+        "ProbitClassifier" | "probit" => fit_of!(ProbitClassifier),
+        "Lasso" | "lasso" => fit_of!(Lasso),
+        "SMLR" | "smlr" => fit_of!(SMLR),
+        "RMLR" | "rmlr" => fit_of!(RMLR),
         _ => {
             let known: Vec<&str> = METHODS.iter().map(|m| m.short).collect();
             Err(Error::setting("method", method, format!("known methods: {}", known.join(", "))))

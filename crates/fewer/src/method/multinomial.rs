@@ -13,8 +13,10 @@ use crate::engine::coordinate::{Coordinate, Options, Penalty, Schedule};
 use crate::engine::{Observer, Outcome, bohning};
 use crate::error::{Error, Result};
 use crate::likelihood::Multinomial;
+use crate::linalg::Matrix;
 use crate::model::{Link, Model};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Which classes have weights of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -54,8 +56,28 @@ pub(crate) struct Settings {
     pub schedule: Schedule,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class_weight: Option<ClassWeight>,
+    #[serde(skip_serializing)]
+    pub start: Option<Start>,
     #[serde(skip)]
     pub common: Common,
+}
+
+/// Weights to start from, as a model has them: the positions of its terms among the functions of
+/// the basis, and their weights in each output.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Start {
+    positions: Vec<usize>,
+    weights: Vec<Vec<f64>>,
+}
+
+impl Start {
+    pub fn of(model: &Model) -> Self {
+        Self {
+            positions: model.terms().iter().map(|t| t.index).collect(),
+            weights: model.terms().iter().map(|t| t.weights.clone()).collect(),
+        }
+    }
 }
 
 impl Default for Settings {
@@ -69,6 +91,7 @@ impl Default for Settings {
             solver: Solver::default(),
             schedule: Schedule::default(),
             class_weight: None,
+            start: None,
             common: Common::default(),
         }
     }
@@ -98,13 +121,14 @@ impl Settings {
         let weights = row_weights(self.class_weight.as_ref(), classes, codes, data.weights())?;
         let weights = weights.as_deref().or(data.weights());
         let zeros = vec![0.0; codes.len()];
-        let wanted = Wanted { gram: self.solver == Solver::Bound, ..WANTED };
+        let wanted = Wanted { gram: self.solver == Solver::Bound, offset: true, ..WANTED };
         self.common.with_rows(data, &zeros, weights, wanted, observer, |shared| {
             let design = shared.design.ok_or_else(|| Error::Unavailable {
                 what: "this fit from moments".into(),
                 hint: "only Gaussian noise can do without the rows".into(),
             })?;
-            let classified = Classified { codes, classes: classes.len(), weights };
+            let offset = data.offset();
+            let classified = Classified { codes, classes: classes.len(), weights, offset };
             let models = Fits::new(self, method, &shared, design, classified)?.models(lams)?;
             let finish = |model| Model {
                 encoder: data.encoder().cloned(),
@@ -124,6 +148,25 @@ struct Classified<'s> {
     codes: &'s [usize],
     classes: usize,
     weights: Option<&'s [f64]>,
+    offset: Option<&'s Matrix>,
+}
+
+impl Classified<'_> {
+    /// What is added to so many outputs.
+    fn offset_of(&self, outputs: usize) -> Option<Matrix> {
+        let offset = self.offset?;
+        let (rows, last) = (offset.rows(), offset.columns() - 1);
+        let mut out = Matrix::zeros(rows, outputs);
+        for c in 0..outputs {
+            for i in 0..rows {
+                // One column speaks for the second class, and outputs are against the last.
+                let own = if last == 0 { 0.0 } else { offset[(i, c)] };
+                let other = if outputs > last && last > 0 { 0.0 } else { offset[(i, last)] };
+                out[(i, c)] = own - other;
+            }
+        }
+        Some(out)
+    }
 }
 
 /// A problem whose fits for one λ after another start from each other.
@@ -178,6 +221,9 @@ impl<'s> Fits<'s> {
             self.engine.run(&self.laid.wall(self.outputs), &self.options())?;
         }
         let largest = self.laid.lam_max(self.engine.pulls()?, &shared.squares, &shared.usable);
+        if let Some(start) = &self.settings.start {
+            self.start_from(start)?;
+        }
         let lams = lams.values(largest, shared);
         for_each_lam(&lams, |lam| {
             let (outcome, intercepts) = if shared.usable.is_empty() {
@@ -234,6 +280,31 @@ impl<'s> Fits<'s> {
         )
     }
 
+    /// Starts from weights, as far as they are for functions and classes that there are.
+    fn start_from(&mut self, start: &Start) -> Result<()> {
+        let columns = self.shared.scale.len();
+        let sign = self.sign();
+        let mut weights = BTreeMap::new();
+        for (&j, of_classes) in start.positions.iter().zip(&start.weights) {
+            if self.shared.usable.binary_search(&j).is_ok() {
+                let unit = self.shared.units.deviation[j] / self.shared.units.target_unit();
+                for (c, w) in of_classes.iter().enumerate().take(self.outputs) {
+                    if *w != 0.0 && w.is_finite() {
+                        weights.insert(c * columns + j, sign * w * unit);
+                    }
+                }
+            }
+        }
+        let (active, beta): (Vec<usize>, Vec<f64>) = weights.into_iter().unzip();
+        self.engine.move_to(&active, &beta)
+    }
+
+    /// Two classes have one function, that of the first against the second, and are told by that
+    /// of the second: turn it round.
+    fn sign(&self) -> f64 {
+        if self.outputs == 1 { -1.0 } else { 1.0 }
+    }
+
     fn intercepts_of(&self, engine: &Coordinate<'_>) -> Vec<f64> {
         engine.intercepts().map_or(vec![0.0; self.outputs], <[f64]>::to_vec)
     }
@@ -242,8 +313,7 @@ impl<'s> Fits<'s> {
     fn by_class(&self, outcome: &Outcome, intercepts: &[f64]) -> Vec<Output> {
         let columns = self.shared.scale.len();
         let two = self.outputs == 1;
-        // Two classes have one function, that of the first against the second: turn it round.
-        let sign = if two { -1.0 } else { 1.0 };
+        let sign = self.sign();
         let of_class = |c: usize| {
             let own =
                 || outcome.active.iter().zip(&outcome.beta).filter(|(v, _)| **v / columns == c);
@@ -281,6 +351,10 @@ fn engine_on<'u>(
         settings.common.memory_limit as usize,
         shared.observer,
     );
+    let engine = match data.offset_of(outputs) {
+        Some(offset) => engine.with_offset(offset),
+        None => engine,
+    };
     let engine = match settings.solver {
         Solver::Auto => engine,
         Solver::Bound | Solver::Componentwise => {
@@ -321,6 +395,12 @@ macro_rules! multinomial_builder {
             /// Weights of the classes, on top of the rows' own.
             pub fn class_weight(mut self, weight: ClassWeight) -> Self {
                 self.0.class_weight = Some(weight);
+                self
+            }
+
+            /// Starts from the weights of a model of the same classes and functions.
+            pub fn start(mut self, model: &Model) -> Self {
+                self.0.start = Some(Start::of(model));
                 self
             }
 

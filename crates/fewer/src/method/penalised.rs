@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// No XᵀX of all columns, nothing about copies: descent takes them as they come.
 pub(crate) const WANTED: Wanted =
-    Wanted { equations: false, gram: false, without_copies: false, distinct: false };
+    Wanted { equations: false, gram: false, without_copies: false, distinct: false, offset: false };
 
 /// With less L1 than this the penalty is taken for a ridge, which no λ empties.
 const SMALLEST_L1_RATIO: f64 = 1e-3;

@@ -2,7 +2,7 @@
 
 use super::classes::ClassWeight;
 use super::common::{BasisKind, Common};
-use super::multinomial::{Parameterization, Settings, Solver, multinomial_builder};
+use super::multinomial::{Parameterization, Settings, Solver, Start, multinomial_builder};
 use super::penalised::Lams;
 use super::settings::{Intercept, parse_settings};
 use crate::basis::{BlockFunction, Gamma, KernelFunction, Landmarks, UserFunction};

@@ -67,6 +67,8 @@ pub(crate) struct Coordinate<'a> {
     /// The intercept of each output, where they are not dealt with by centring.
     intercepts: Option<Vec<f64>>,
     eta: Matrix,
+    /// (n, outputs) What is added to η beside the columns.
+    offset: Option<Matrix>,
     /// Σ w x·residual for each coefficient, at the residual where it was last looked at.
     gradient: Vec<f64>,
     /// How far the residual has gone, and how far it had when a pull was last looked at: a pull
@@ -112,6 +114,7 @@ impl<'a> Coordinate<'a> {
             observer,
             beta: vec![0.0; outputs * columns],
             intercepts: None,
+            offset: None,
             gradient: cross.map_or(vec![0.0; outputs * columns], <[f64]>::to_vec),
             travelled: 0.0,
             seen_at: vec![if cross.is_some() { 0.0 } else { f64::NEG_INFINITY }; outputs * columns],
@@ -122,6 +125,16 @@ impl<'a> Coordinate<'a> {
             solved: None,
             design,
         }
+    }
+
+    /// Begins with something added to η.
+    pub fn with_offset(mut self, offset: Matrix) -> Self {
+        self.eta.clone_from(&offset);
+        self.likelihood.update(&self.eta);
+        self.residual.clone_from(self.likelihood.residual());
+        self.null = self.likelihood.value();
+        self.offset = Some(offset);
+        self
     }
 
     /// Begins with a free intercept for each output, the best for the empty model.
@@ -159,17 +172,24 @@ impl<'a> Coordinate<'a> {
         (self.nonzero().collect(), self.nonzero().map(|v| self.beta[v]).collect())
     }
 
-    /// Goes to other coefficients, which rise, and to the best intercepts there; those of working
-    /// sets stay with them.
+    /// Goes to other coefficients, which rise, and to the best intercepts there.
     pub fn move_to(&mut self, active: &[usize], beta: &[f64]) -> Result<()> {
         self.beta.fill(0.0);
         active.iter().zip(beta).for_each(|(&v, b)| self.beta[v] = *b);
+        if self.components.is_none() {
+            let missing: Vec<usize> =
+                active.iter().copied().filter(|&v| !self.working.contains(v)).collect();
+            self.working.add(self.design, &missing, self.observer)?;
+        }
         self.move_to_beta()
     }
 
-    /// (n, outputs) η without the intercepts.
+    /// (n, outputs) The part of η that the columns make.
     pub fn fitted(&self) -> Matrix {
         let mut fitted = self.eta.clone();
+        if let Some(offset) = &self.offset {
+            axpy(-1.0, offset.as_slice(), fitted.as_mut_slice());
+        }
         for (c, b) in self.intercepts.iter().flatten().enumerate() {
             fitted.column_mut(c).iter_mut().for_each(|f| *f -= b);
         }
@@ -352,8 +372,20 @@ impl<'a> Coordinate<'a> {
     fn dual_point(&self, penalty: &Penalty, alive: &[usize]) -> DualPoint {
         let pulls = alive.iter().map(|&j| (j, self.gradient[j]));
         let rounding = |j: usize| FREE_PULL * (self.square(j) * 2.0 * self.null).sqrt();
-        let likelihood = |kappa: f64| self.likelihood.dual(kappa);
+        let likelihood = self.dual_of_likelihood();
         best_dual_point(pulls, penalty, &rounding, &likelihood, self.likelihood.best_kappa())
+    }
+
+    /// The likelihood's part of the dual objective at κ times the residual; an offset, being no
+    /// column, adds its product with the residual.
+    fn dual_of_likelihood(&self) -> impl Fn(f64) -> f64 {
+        let rows = self.design.rows();
+        let weight = |i: usize| self.design.weights().map_or(1.0, |w| w[i % rows]);
+        let residual = self.likelihood.residual().as_slice().iter();
+        let offset = self.offset.iter().flat_map(Matrix::as_slice);
+        let product: f64 =
+            residual.zip(offset).enumerate().map(|(i, (r, o))| weight(i) * r * o).sum();
+        move |kappa| self.likelihood.dual(kappa) - kappa * product
     }
 
     /// What is left to gain on coefficients without a penalty, which the dual takes to be solved.
@@ -515,9 +547,12 @@ impl<'a> Coordinate<'a> {
         let (rows, columns) = (self.design.rows(), self.squares.len());
         for output in 0..self.eta.columns() {
             let intercept = self.intercepts.as_ref().map_or(0.0, |b| b[output]);
+            let eta = self.eta.column_mut(output);
+            eta.fill(intercept);
+            if let Some(offset) = &self.offset {
+                axpy(1.0, offset.column(output), eta);
+            }
             if self.working.is_packed() {
-                let eta = self.eta.column_mut(output);
-                eta.fill(intercept);
                 let used = self.working.columns().iter().enumerate();
                 for (k, &v) in used.filter(|u| u.1 / columns == output && self.beta[*u.1] != 0.0) {
                     axpy(self.beta[v], &self.working.packed()[k * rows..][..rows], eta);
@@ -527,8 +562,7 @@ impl<'a> Coordinate<'a> {
                 let chosen: Vec<usize> = own.iter().map(|v| v % columns).collect();
                 let beta: Vec<f64> = own.iter().map(|&v| self.beta[v]).collect();
                 let fitted = self.design.apply(&chosen, &beta);
-                let eta = self.eta.column_mut(output).iter_mut();
-                eta.zip(fitted).for_each(|(e, f)| *e = f + intercept);
+                axpy(1.0, &fitted, self.eta.column_mut(output));
             }
         }
         self.arrive()

@@ -76,7 +76,7 @@ impl Coordinate<'_> {
     fn working_gap(&self, variables: &[usize], own: &Penalty, pulls: &[f64]) -> f64 {
         let value: f64 = (0..variables.len()).map(|k| own.value(k, self.beta[variables[k]])).sum();
         let rounding = |k: usize| FREE_PULL * (self.square(variables[k]) * 2.0 * self.null).sqrt();
-        let likelihood = |kappa: f64| self.likelihood.dual(kappa);
+        let likelihood = self.dual_of_likelihood();
         let pulls = pulls.iter().copied().enumerate().take(variables.len());
         let best = self.likelihood.best_kappa();
         let dual = best_dual_point(pulls, own, &rounding, &likelihood, best);
