@@ -51,7 +51,7 @@ ESTIMATORS = [
     LassoCV(lam="bic", lams=10, standardize=False),
     SMLR(),
     SMLR(solver="bound", parameterization="symmetric"),
-    SMLR(solver="componentwise", fit_intercept=False, max_terms=5, warm_start=True),
+    SMLR(solver="componentwise", max_terms=5, warm_start=True),
     SMLRCV(lams=3),
     RMLR(class_weight="balanced"),
     ProbitClassifier(),

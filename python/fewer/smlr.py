@@ -306,7 +306,8 @@ class SMLR(Classifier):
         ndarray of shape (n_samples, n_classes)
             A column for each of `classes_`.
         """
-        eta = self.model_.decision(self._new(X))
+        x = self._new(X)
+        eta = self.model_.decision(x)
         if eta.shape[1] == 1:
             eta = np.hstack([np.zeros_like(eta), eta])
         known = self._offset(offset, len(eta))

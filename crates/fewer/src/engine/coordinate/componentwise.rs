@@ -15,6 +15,7 @@ use crate::likelihood::Smooth;
 use crate::linalg::{Matrix, dot};
 use crate::random::uniform;
 use serde::{Deserialize, Serialize};
+use std::sync::OnceLock;
 use std::time::Instant;
 
 /// The order in which single coefficients are visited.
@@ -45,14 +46,17 @@ const LARGEST_CHANGE: f64 = 30.0;
 /// Visits after which the user is asked whether to go on.
 const CHECK_EVERY: usize = 64;
 
-/// How single coefficients are visited, and their columns where these fit into memory.
+/// How single coefficients are visited, and their columns.
 pub(super) struct Components {
     schedule: Schedule,
     seed: u64,
-    /// Columns, centred and scaled, one after the other.
-    packed: Option<Vec<f64>>,
-    /// (p,) Where a column begins in `packed`.
+    /// Columns that are visited, rising.
+    columns: Vec<usize>,
+    /// (p,) Where each begins in `packed`.
     starts: Vec<usize>,
+    fits_memory: bool,
+    /// The columns, centred and scaled, one after the other, once they are visited.
+    packed: OnceLock<Vec<f64>>,
 }
 
 impl Components {
@@ -65,15 +69,16 @@ impl Components {
         memory_limit: usize,
     ) -> Self {
         let bytes = design.rows().saturating_mul(columns.len()).saturating_mul(8);
-        let dense = design.raw().as_sparse().is_none();
-        let packed = (dense && bytes <= memory_limit / 2).then(|| {
-            let mut packed = Vec::new();
-            design.append(columns, &mut packed);
-            packed
-        });
         let mut starts = vec![0; design.raw().columns()];
         columns.iter().enumerate().for_each(|(k, &j)| starts[j] = k * design.rows());
-        Self { schedule, seed, packed, starts }
+        Self {
+            schedule,
+            seed,
+            columns: columns.to_vec(),
+            starts,
+            fits_memory: bytes <= memory_limit / 2,
+            packed: OnceLock::new(),
+        }
     }
 
     /// Shows column `j` to `work`.
@@ -83,14 +88,18 @@ impl Components {
         j: usize,
         work: impl FnOnce(Column<'_>) -> T,
     ) -> T {
-        let rows = design.rows();
-        if let Some(packed) = &self.packed {
-            return work(Column::Dense(&packed[self.starts[j]..][..rows]));
-        }
         if let Some(x) = design.raw().as_sparse() {
             let (rows, values) = x.column_slices(j);
             let (centre, scale) = design.units(j);
             return work(Column::Sparse { rows, values, centre: centre / scale, scale });
+        }
+        if self.fits_memory {
+            let packed = self.packed.get_or_init(|| {
+                let mut packed = Vec::new();
+                design.append(&self.columns, &mut packed);
+                packed
+            });
+            return work(Column::Dense(&packed[self.starts[j]..][..design.rows()]));
         }
         work(Column::Dense(design.copy(&[j]).column(0)))
     }

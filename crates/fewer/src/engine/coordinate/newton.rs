@@ -74,7 +74,12 @@ impl Coordinate<'_> {
     }
 
     fn working_gap(&self, variables: &[usize], own: &Penalty, pulls: &[f64]) -> f64 {
-        let value: f64 = (0..variables.len()).map(|k| own.value(k, self.beta[variables[k]])).sum();
+        let value = |(k, &v): (usize, &usize)| {
+            // The dual takes coefficients without a penalty to be solved for.
+            let left = if own.is_free(k) { (pulls[k] * self.beta[v]).abs() } else { 0.0 };
+            own.value(k, self.beta[v]) + left
+        };
+        let value: f64 = variables.iter().enumerate().map(value).sum();
         let rounding = |k: usize| FREE_PULL * (self.square(variables[k]) * 2.0 * self.null).sqrt();
         let likelihood = self.dual_of_likelihood();
         let pulls = pulls.iter().copied().enumerate().take(variables.len());
