@@ -136,7 +136,7 @@ impl QuadraticBound for Bohning<'_, '_> {
 }
 
 /// Solves the problem of a coordinate engine by bound optimisation, from where the engine is or,
-/// where that is zero, from a ridge. `gram` is XᵀX, where it is known.
+/// where that is an absorbing zero, from a ridge. `gram` is XᵀX, where it is known.
 pub(crate) fn run(
     engine: &mut Coordinate<'_>,
     penalty: &Penalty,
@@ -166,6 +166,11 @@ pub(crate) fn run(
     let mut allowed = vec![false; all];
     engine.usable().iter().for_each(|&v| allowed[v] = true);
     let (mut active, mut beta) = engine.weights();
+    if prior.l1 == 0.0 {
+        // Zeros do not absorb, and none would be let back in.
+        active = engine.usable().to_vec();
+        beta = engine.values(&active);
+    }
     let mut likelihood = Bohning {
         engine,
         penalty,

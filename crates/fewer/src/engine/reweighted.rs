@@ -318,7 +318,9 @@ impl Reweighted<'_, '_> {
             }
             let own = residual[k] + self.squares[self.active[k]] * self.beta[k];
             let pull = if self.prior.pull_at_zero().is_some() { pulls[k] } else { largest };
-            let part = violation / pull.max(RESOLUTION * precision * own.abs());
+            // Without a prior there is nothing but the data's pull to compare with.
+            let resolution = if self.scale[self.active[k]] == 0.0 { 1.0 } else { RESOLUTION };
+            let part = violation / pull.max(resolution * precision * own.abs());
             if part.is_nan() {
                 return f64::INFINITY;
             }

@@ -167,8 +167,8 @@ impl<'a> Scores<'a> {
         self.show(self.output);
     }
 
-    fn residual_of(&self, i: usize) -> f64 {
-        let c = self.output;
+    /// w(y − E/Z)
+    fn residual_of(&self, i: usize, c: usize) -> f64 {
         let residual = self.target[(i, c)] - self.exponentials[(i, c)] / self.sums[i];
         self.weights.map_or(residual, |w| w[i] * residual)
     }
@@ -177,49 +177,51 @@ impl<'a> Scores<'a> {
     fn show(&mut self, output: usize) {
         self.output = output;
         for i in 0..self.residual.len() {
-            self.residual[i] = self.residual_of(i);
+            self.residual[i] = self.residual_of(i, output);
         }
         self.total = self.residual.iter().sum();
     }
 
     /// Σ w x (y − p) in an output.
     fn pull(&mut self, column: Column<'_>, output: usize) -> f64 {
-        if output != self.output {
+        let needed = !matches!(column, Column::Sparse { centre: 0.0, .. });
+        if needed && output != self.output {
             self.show(output);
         }
         match column {
             Column::Dense(x) => dot(x, &self.residual),
             Column::Sparse { rows, values, centre, scale } => {
-                let sum: f64 = rows.iter().zip(values).map(|(&i, v)| v * self.residual[i]).sum();
-                sum / scale - centre * self.total
+                let own = rows.iter().zip(values).map(|(&i, v)| v * self.residual_of(i, output));
+                own.sum::<f64>() / scale - if needed { centre * self.total } else { 0.0 }
             }
         }
     }
 
-    /// Moves the output at hand by a multiple of a column.
-    fn shift(&mut self, column: Column<'_>, step: f64, eta: &mut Matrix) {
+    /// Moves an output by a multiple of a column.
+    fn shift(&mut self, column: Column<'_>, output: usize, step: f64, eta: &mut Matrix) {
         match column {
             Column::Dense(x) => {
                 for (i, x) in x.iter().enumerate().filter(|(_, x)| **x != 0.0) {
-                    self.shift_row(i, step * x, (step * x).exp(), eta);
+                    self.shift_row((i, output), step * x, (step * x).exp(), eta);
                 }
             }
             Column::Sparse { rows, values, centre, scale } => {
                 if centre != 0.0 {
                     let (change, factor) = (-step * centre, (-step * centre).exp());
-                    (0..self.sums.len()).for_each(|i| self.shift_row(i, change, factor, eta));
+                    let all = 0..self.sums.len();
+                    all.for_each(|i| self.shift_row((i, output), change, factor, eta));
                 }
                 for (&i, v) in rows.iter().zip(values) {
                     let change = step * v / scale;
-                    self.shift_row(i, change, change.exp(), eta);
+                    self.shift_row((i, output), change, change.exp(), eta);
                 }
             }
         }
     }
 
     /// Krishnapuram 2005, sec. 3.5: E and Z after a change of one score, in constant time.
-    fn shift_row(&mut self, i: usize, change: f64, factor: f64, eta: &mut Matrix) {
-        let at = (i, self.output);
+    fn shift_row(&mut self, at: (usize, usize), change: f64, factor: f64, eta: &mut Matrix) {
+        let i = at.0;
         eta[at] += change;
         let before = self.exponentials[at];
         self.exponentials[at] = before * factor;
@@ -227,7 +229,7 @@ impl<'a> Scores<'a> {
         if !(RANGE.0..=RANGE.1).contains(&self.sums[i]) || change.abs() > LARGEST_CHANGE {
             self.renew_row(i, eta);
         }
-        let residual = self.residual_of(i);
+        let residual = self.residual_of(i, self.output);
         self.total += residual - self.residual[i];
         self.residual[i] = residual;
     }
@@ -328,7 +330,7 @@ impl<'a> Coordinate<'a> {
     /// none are left out.
     fn by_gain(&self, penalty: &Penalty) -> Vec<usize> {
         let gain = |v: usize| {
-            let (_, decrease) = self.component_step(v, self.gradient[v], penalty);
+            let (_, decrease) = self.component_step(v, self.gradient[v], self.square(v), penalty);
             (decrease, v)
         };
         let mut order: Vec<(f64, usize)> =
@@ -338,8 +340,8 @@ impl<'a> Coordinate<'a> {
     }
 
     /// Where the bound puts a coefficient, and by how much the objective falls at least.
-    fn component_step(&self, v: usize, pull: f64, penalty: &Penalty) -> (f64, f64) {
-        let curvature = CURVATURE * self.square(v);
+    fn component_step(&self, v: usize, pull: f64, square: f64, penalty: &Penalty) -> (f64, f64) {
+        let curvature = CURVATURE * square;
         if curvature <= 0.0 {
             return (self.beta[v], 0.0);
         }
@@ -357,16 +359,30 @@ impl<'a> Coordinate<'a> {
         penalty: &Penalty,
     ) -> Result<f64> {
         let columns = self.squares.len();
+        let rows = self.design.rows() as f64;
+        let total_weight = self.design.weights().map_or(rows, |w| w.iter().sum());
         let mut gained = 0.0;
         for (k, &v) in order.iter().enumerate() {
             if k % CHECK_EVERY == 0 {
                 self.observer.check()?;
             }
-            components.with_column(self.design, v % columns, |column| {
-                let pull = scores.pull(column, v / columns);
-                let (new, decrease) = self.component_step(v, pull, penalty);
-                if new != self.beta[v] {
-                    scores.shift(column, new - self.beta[v], &mut self.eta);
+            let output = v / columns;
+            components.with_column(self.design, v % columns, |mut column| {
+                let mut moved_intercept = 0.0;
+                let mut square = self.square(v);
+                if let (Column::Sparse { centre, .. }, Some(_)) = (&mut column, &self.intercepts) {
+                    // The intercept may take what centring would, and most rows stay as they are.
+                    moved_intercept = std::mem::take(centre);
+                    square += total_weight * moved_intercept * moved_intercept;
+                }
+                let pull = scores.pull(column, output);
+                let (new, decrease) = self.component_step(v, pull, square, penalty);
+                let step = new - self.beta[v];
+                if step != 0.0 {
+                    scores.shift(column, output, step, &mut self.eta);
+                    if let Some(intercepts) = &mut self.intercepts {
+                        intercepts[output] += step * moved_intercept;
+                    }
                     self.beta[v] = new;
                     gained += decrease;
                 }

@@ -169,7 +169,14 @@ impl<'a> Coordinate<'a> {
 
     /// Coefficients that are not zero, rising, and their values.
     pub fn weights(&self) -> (Vec<usize>, Vec<f64>) {
-        (self.nonzero().collect(), self.nonzero().map(|v| self.beta[v]).collect())
+        let nonzero: Vec<usize> = self.nonzero().collect();
+        let values = self.values(&nonzero);
+        (nonzero, values)
+    }
+
+    /// The values of coefficients.
+    pub fn values(&self, of: &[usize]) -> Vec<f64> {
+        of.iter().map(|&v| self.beta[v]).collect()
     }
 
     /// Goes to other coefficients, which rise, and to the best intercepts there.
@@ -320,9 +327,10 @@ impl<'a> Coordinate<'a> {
         termination: Termination,
         trace: Vec<Step>,
     ) -> Outcome {
+        let (active, beta) = self.weights();
         Outcome {
-            active: self.nonzero().collect(),
-            beta: self.nonzero().map(|j| self.beta[j]).collect(),
+            active,
+            beta,
             objective: self.objective(penalty),
             residual: gap / self.null,
             gap: Some(gap / self.null),
