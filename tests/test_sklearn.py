@@ -16,7 +16,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from fewer import SMLR, EmptyModelWarning, Lasso, LassoCV, ProbitClassifier, SparseRegressor
+from fewer import (
+    RMLR,
+    SMLR,
+    SMLRCV,
+    EmptyModelWarning,
+    Lasso,
+    LassoCV,
+    ProbitClassifier,
+    SparseRegressor,
+)
 
 PAPER = SparseRegressor(fit_intercept="penalised", variant="paper")
 PRECOMPUTED = ProbitClassifier(basis="precomputed")
@@ -41,7 +50,10 @@ ESTIMATORS = [
     LassoCV(lams=10),
     LassoCV(lam="bic", lams=10, standardize=False),
     SMLR(),
-    SMLR(l1_ratio=0.0, class_weight="balanced"),
+    SMLR(solver="bound", parameterization="symmetric"),
+    SMLR(solver="componentwise", max_terms=5, warm_start=True),
+    SMLRCV(lams=3),
+    RMLR(class_weight="balanced"),
     ProbitClassifier(),
     ProbitClassifier(prior="laplace", class_weight="balanced"),
     ProbitClassifier(prior="gaussian", standardize=False),

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse
+from scipy.special import logsumexp
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 import fewer
-from fewer import SMLR
+from fewer import RMLR, RMLRCV, SMLR, SMLRCV
 
 
 @pytest.fixture(scope="module")
@@ -90,3 +95,243 @@ def test_class_weights_count_as_rows(rows):
 def test_numbers_are_refused(rows):
     with pytest.raises(ValueError, match="class"):
         SMLR().fit(rows, rows[:, 0])
+
+
+EXACT = {"standardize": False, "tol": 1e-12}
+
+
+def symmetric_objective(model, X: np.ndarray, y: np.ndarray, lam: float, l1: float) -> float:
+    """Return −Σ log p(y) + penalty at weights of any estimator."""
+    eta = X @ model.coef_.T + model.intercept_
+    own = eta[np.arange(len(y)), np.searchsorted(model.classes_, y)]
+    size = l1 * np.abs(model.coef_).sum() + (1 - l1) / 2 * (model.coef_**2).sum()
+    return float((logsumexp(eta, axis=1) - own).sum() + lam * size)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_the_symmetric_form_equals_scikit_learn(rows, fit_intercept):
+    y = three_classes(rows)
+    settings = {"fit_intercept": fit_intercept, "parameterization": "symmetric"}
+    ours = RMLR(lam=3.0, **settings, **EXACT).fit(rows, y)
+    theirs = LogisticRegression(C=1 / 3.0, fit_intercept=fit_intercept, tol=1e-10, max_iter=10**5)
+    theirs.fit(rows, y)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-5)
+    np.testing.assert_allclose(ours.coef_.sum(axis=0), 0, atol=1e-6)
+    intercept = theirs.intercept_ - theirs.intercept_.mean()
+    np.testing.assert_allclose(ours.intercept_, intercept, atol=1e-5)
+    assert ours.objective_ == pytest.approx(symmetric_objective(ours, rows, y, 3.0, 0.0))
+    ours = SMLR(lam=3.0, **settings, **EXACT).fit(rows, y)
+    theirs = LogisticRegression(
+        l1_ratio=1.0,
+        C=1 / 3.0,
+        solver="saga",
+        fit_intercept=fit_intercept,
+        tol=1e-9,
+        max_iter=10**5,
+    ).fit(rows, y)
+    best = symmetric_objective(theirs, rows, y, 3.0, 1.0)
+    assert ours.objective_ == pytest.approx(symmetric_objective(ours, rows, y, 3.0, 1.0), rel=1e-9)
+    assert ours.objective_ <= best * (1 + 1e-9)
+    assert ours.objective_ == pytest.approx(best, rel=1e-6)
+    np.testing.assert_allclose(np.median(ours.coef_, axis=0), 0, atol=1e-9)
+
+
+@pytest.mark.parametrize("l1_ratio", [1.0, 0.0, 0.5])
+def test_two_classes_in_symmetric_form(rows, l1_ratio):
+    # Weights of both classes, at the best of all that differ by the same.
+    y = (two_classes(rows) == "yes").astype(int)
+    symmetric = SMLR(lam=2.0, l1_ratio=l1_ratio, parameterization="symmetric", **EXACT)
+    symmetric.fit(rows, y)
+    half = symmetric.coef_[0] / 2
+
+    class Both:
+        classes_ = np.arange(2)
+        coef_ = np.array([-half, half])
+        intercept_ = np.array([0.0, symmetric.intercept_[0]])
+
+    found = symmetric_objective(Both, rows, y, 2.0, l1_ratio)
+    assert symmetric.objective_ == pytest.approx(found, rel=1e-9)
+    if l1_ratio == 0:
+        reference = RMLR(lam=1.0, **EXACT).fit(rows, y)
+        np.testing.assert_allclose(symmetric.coef_, reference.coef_, atol=1e-6)
+    if l1_ratio == 1:
+        reference = SMLR(lam=2.0, **EXACT).fit(rows, y)
+        np.testing.assert_allclose(symmetric.coef_, reference.coef_, atol=1e-6)
+
+
+@pytest.mark.parametrize("settings", [{}, {"basis": "rbf"}, {"l1_ratio": 0.0, "lam": 1.0}])
+def test_solvers_agree(rows, settings):
+    y = three_classes(rows)
+    X = scipy.sparse.csc_array(np.where(np.abs(rows) < 0.7, 0.0, rows)) if not settings else rows
+    best = SMLR(tol=1e-10, **settings).fit(X, y)
+    for solver, schedule in [
+        ("bound", "geometric"),
+        ("componentwise", "geometric"),
+        ("componentwise", "gain"),
+    ]:
+        model = SMLR(solver=solver, schedule=schedule, **settings).fit(X, y)
+        assert model.objective_ == pytest.approx(best.objective_, rel=1e-7)
+        assert float(model.certificate_) <= 1e-8
+        assert (np.diff(model.trace_) <= 1e-10 * model.objective_).all()
+        np.testing.assert_allclose(model.predict_proba(X), best.predict_proba(X), atol=1e-3)
+
+
+def test_the_answer_does_not_depend_on_threads_but_on_nothing_else(rows):
+    y = three_classes(rows)
+    for solver in ("auto", "bound", "componentwise"):
+        models = [SMLR(solver=solver, n_jobs=n).fit(rows, y) for n in (1, 2)]
+        np.testing.assert_array_equal(models[0].coef_, models[1].coef_)
+
+
+def test_words_that_are_none(rows):
+    y = two_classes(rows)
+    for name in ("solver", "schedule", "parameterization"):
+        with pytest.raises(ValueError, match=f"{name} = .*fastest.*variant"):
+            SMLR(**{name: "fastest"}).fit(rows, y)
+
+
+def test_ridge_keeps_all_and_is_another_class(rows, tmp_path):
+    y = three_classes(rows)
+    ridge = RMLR().fit(rows, y)
+    assert ridge.n_terms_ == 12
+    assert ridge.lam_ == pytest.approx(0.01 * len(rows))
+    same = SMLR(l1_ratio=0.0, lam=ridge.lam_).fit(rows, y)
+    np.testing.assert_allclose(same.coef_, ridge.coef_, atol=1e-6)
+    ridge.save(tmp_path / "ridge.json")
+    loaded = fewer.load(tmp_path / "ridge.json")
+    assert type(loaded) is RMLR
+    assert loaded.l1_ratio == 0
+    np.testing.assert_array_equal(loaded.predict_proba(rows), ridge.predict_proba(rows))
+
+
+@pytest.mark.parametrize("cls", [SMLRCV, RMLRCV])
+def test_lam_by_cross_validation_has_its_own_class(rows, cls):
+    y = three_classes(rows)
+    model = cls(lams=8, cv=3).fit(rows, y)
+    assert model.lam_ in model.lams_
+    assert model.cv_scores_.shape == (8, 3)
+    np.testing.assert_allclose(model.cv_scores_.mean(axis=1), model.cv_mean_)
+    assert model.cv_mean_.argmin() == np.flatnonzero(model.lams_ == model.lam_)[0]
+    base = cls.__mro__[2]
+    same = base(lam=model.lam_).fit(rows, y)
+    np.testing.assert_allclose(same.coef_, model.coef_, atol=1e-4)
+    assert repr(clone(model)) == f"{cls.__name__}(cv=3, lams=8)"
+
+
+def test_a_path_has_the_fits_of_its_lams(rows):
+    y = three_classes(rows)
+    method = SMLR(lam=3.0, parameterization="symmetric", tol=1e-12)
+    path = method.path(rows, y, lams=[1.0, 20.0, 5.0])
+    assert not hasattr(method, "classes_")
+    for k, lam in enumerate(path.lams):
+        alone = clone(method).set_params(lam=lam).fit(rows, y)
+        np.testing.assert_allclose(path.coefs[k], alone.coef_, atol=1e-6)
+        np.testing.assert_allclose(path.intercepts[k], alone.intercept_, atol=1e-6)
+        assert path.n_terms[k] == alone.n_terms_
+    path = SMLR().path(rows, two_classes(rows), n_lams=7)
+    assert path.coefs.shape == (7, 1, 12)
+    assert path.n_terms[0] == 0
+    assert path.lams[-1] == pytest.approx(path.lams[0] / 1000)
+    assert repr(path).startswith("SMLRPath(7 λ from ")
+    assert RMLR().path(rows, y, n_lams=3).n_terms.tolist() == [12, 12, 12]
+
+
+@pytest.mark.parametrize("solver", ["auto", "bound", "componentwise"])
+def test_a_warm_start_takes_fewer_steps_to_the_same(rows, solver):
+    y = three_classes(rows)
+    model = SMLR(lam=2.0, solver=solver, tol=1e-9, warm_start=True).fit(rows, y)
+    steps, coef = model.n_iter_, model.coef_
+    model.set_params(lam=1.999).fit(rows, y)
+    assert model.n_iter_ <= steps
+    cold = clone(model).fit(rows, y)
+    assert model.objective_ == pytest.approx(cold.objective_, rel=1e-8)
+    model.set_params(lam=2.0).fit(rows, y)
+    np.testing.assert_allclose(model.coef_, coef, atol=1e-3)
+    # Other classes, other functions: from nothing.
+    assert model.fit(rows[:, :5], two_classes(rows)).coef_.shape == (1, 5)
+
+
+def test_few_terms_count_columns(rows):
+    y = three_classes(rows)
+    for settings in ({}, {"parameterization": "symmetric"}, {"solver": "componentwise"}):
+        model = SMLR(lam_ratio=0.01, max_terms=3, **settings).fit(rows, y)
+        assert model.n_terms_ == 3
+        assert {"x1", "x2"} < set(model.terms_)
+        assert (model.coef_ != 0).any(axis=0).sum() == 3
+        assert model.certificate_.scope == "kept terms"
+
+
+def test_offsets_are_part_of_the_outputs(rows):
+    y = two_classes(rows)
+    known = 2.0 * rows[:, 0]
+    X = rows[:, 1:]
+    model = SMLR(lam=2.0, standardize=False, tol=1e-12).fit(X, y, offset=known)
+    # A column without a penalty whose weight cannot but be 1 would do the same.
+    eta = model.decision_function(X) + known
+    loss = np.logaddexp(0, np.where(y == "yes", -eta, eta)).sum()
+    assert model.objective_ == pytest.approx(loss + 2 * np.abs(model.coef_).sum())
+    np.testing.assert_allclose(model.predict_proba(X, offset=known)[:, 1], 1 / (1 + np.exp(-eta)))
+    np.testing.assert_array_equal(model.predict(X, known), np.where(eta > 0, "yes", "no"))
+    residual = (y == "yes") - model.predict_proba(X, known)[:, 1]
+    assert np.abs(X.T @ residual).max() <= 2 * (1 + 1e-5)
+    assert abs(residual.sum()) < 1e-6
+    both = np.column_stack([-known / 2, known / 2])
+    for solver in ("auto", "bound", "componentwise"):
+        other = SMLR(lam=2.0, standardize=False, solver=solver).fit(X, y, offset=both)
+        assert other.objective_ == pytest.approx(model.objective_, rel=1e-7)
+
+
+@pytest.mark.parametrize("parameterization", ["reference", "symmetric"])
+def test_offsets_of_three_classes(rows, parameterization):
+    y = three_classes(rows)
+    offset = np.random.default_rng(3).normal(size=(150, 3))
+    settings = {"lam": 3.0, "parameterization": parameterization, "standardize": False}
+    model = SMLR(tol=1e-12, **settings).fit(rows, y, offset=offset)
+    # The same added to all classes changes nothing.
+    moved = SMLR(tol=1e-12, **settings).fit(rows, y, offset=offset + rows[:, :1])
+    np.testing.assert_allclose(moved.coef_, model.coef_, atol=1e-6)
+    residual = np.eye(3)[y] - model.predict_proba(rows, offset)
+    classes = slice(None) if parameterization == "symmetric" else slice(2)
+    assert np.abs(rows.T @ residual)[:, classes].max() <= 3 * (1 + 1e-5)
+    for solver in ("bound", "componentwise"):
+        other = SMLR(solver=solver, **settings).fit(rows, y, offset=offset)
+        assert other.objective_ == pytest.approx(model.objective_, rel=1e-7)
+
+
+def test_offsets_that_are_none(rows):
+    y = three_classes(rows)
+    with pytest.raises(ValueError, match=r"the shape \(150, 3\) is expected, found \(150,\)"):
+        SMLR().fit(rows, y, offset=rows[:, 0])
+    with pytest.raises(ValueError, match="finite"):
+        SMLR().fit(rows, y, offset=np.full((150, 3), np.nan))
+    with pytest.raises(ValueError, match="choosing settings with offsets"):
+        SMLRCV(lams=3).fit(rows, y, offset=np.zeros((150, 3)))
+
+
+@pytest.mark.parametrize("solver", ["auto", "bound", "componentwise"])
+def test_no_penalty_on_separable_classes_ends(solver):
+    X = np.arange(40.0)[:, None] - 19.5
+    y = X[:, 0] > 0
+    with np.errstate(all="raise"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = SMLR(lam=0.0, solver=solver, max_iter=300).fit(X, y)
+    assert np.isfinite(model.coef_).all()
+    assert model.termination_ in ("converged", "iteration_limit", "stalled")
+    assert model.score(X, y) == 1
+
+
+def test_one_class_is_refused(rows):
+    with pytest.raises(ValueError, match="class"):
+        SMLR().fit(rows, np.zeros(150, dtype=int))
+
+
+def test_a_hundred_classes():
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(100), 4)
+    X = rng.normal(size=(100, 12))[y] + 0.1 * rng.normal(size=(400, 12))
+    auto = SMLR(lam_ratio=0.2).fit(X, y)
+    assert auto.score(X, y) > 0.8
+    for settings in ({"parameterization": "symmetric"}, {"solver": "componentwise", "tol": 1e-5}):
+        model = SMLR(lam_ratio=0.2, **settings).fit(X, y)
+        assert model.converged_
+        assert model.coef_.shape == (100, 12)

@@ -16,11 +16,14 @@ from fewer._select import Selection
 from fewer.evaluation import Evaluation, cross_validate
 from fewer.lasso import Lasso, LassoCV, LassoPath, lasso_path
 from fewer.probit_classifier import ProbitClassifier
-from fewer.smlr import SMLR
+from fewer.smlr import RMLR, RMLRCV, SMLR, SMLRCV, SMLRPath
 from fewer.sparse_regressor import SparseRegressor
 
 __all__ = [
+    "RMLR",
+    "RMLRCV",
     "SMLR",
+    "SMLRCV",
     "Certificate",
     "EmptyModelWarning",
     "Evaluation",
@@ -29,6 +32,7 @@ __all__ = [
     "LassoCV",
     "LassoPath",
     "ProbitClassifier",
+    "SMLRPath",
     "Selection",
     "SparseRegressor",
     "cross_validate",

@@ -199,6 +199,9 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             The estimator itself.
         """
         settings, problem = self._problem(X, y, sample_weight)
+        return self._fit(X, settings, problem, groups)
+
+    def _fit(self, X: Any, settings: dict[str, Any], problem: _core.Problem, groups: Any) -> Self:
         folds = self._folds(X, problem["y"], groups)
         self._read(_core.fit(self._method, json.dumps(settings), problem, folds))
         self._report()
@@ -222,6 +225,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             "x": x,
             "y": target,
             "sample_weight": _weights(sample_weight, rows),
+            "offset": None,
             "feature_names": None if names is None else list(names),
             "target_name": target_name,
             "function": self._function(array),
@@ -256,6 +260,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         settings: dict[str, Any] = self.get_params(deep=False)
         del settings["verbose"]
         settings.pop("class_weight", None)  # it depends on the classes
+        settings.pop("warm_start", None)
         settings["n_jobs"] = _threads(settings["n_jobs"])
         settings["random_state"] = _seed(settings["random_state"])
         if callable(settings["basis"]):
@@ -399,9 +404,9 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             for note in self.notes_:
                 _say(f"{name}: {note}")
         if not self.converged_:
-            warnings.warn(f"{name} has not converged: {notes}", ConvergenceWarning, stacklevel=3)
+            warnings.warn(f"{name} has not converged: {notes}", ConvergenceWarning, stacklevel=4)
         elif not self.terms_:
-            warnings.warn(notes, EmptyModelWarning, stacklevel=3)
+            warnings.warn(notes, EmptyModelWarning, stacklevel=4)
 
     # ---- a fitted model ----
 
@@ -479,6 +484,24 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             estimator.feature_names_in_ = np.asarray(features, dtype=object)
         estimator._read(model)
         return estimator
+
+
+class ChosenInFolds:
+    """Mixin of estimators that choose λ by cross-validation unless told otherwise."""
+
+    def _read(self, model: _core.Model) -> None:
+        super()._read(model)  # type: ignore[misc]
+        selection: _select.Selection | None = self.selection_  # type: ignore[attr-defined]
+        for name in ("lams_", "cv_scores_", "cv_mean_", "cv_std_error_"):
+            self.__dict__.pop(name, None)  # of an earlier fit
+        if selection is None:
+            return
+        if "lam" in selection.settings:
+            self.lams_ = selection.values("lam")
+        self.cv_mean_ = selection.values("mean")
+        if selection.folds:
+            self.cv_scores_ = selection.values("scores")
+            self.cv_std_error_ = selection.values("standard_error")
 
 
 class Regressor(RegressorMixin, Estimator):  # type: ignore[misc]

@@ -18,6 +18,7 @@ class Problem(TypedDict):
     x: Input
     y: Target
     sample_weight: NDArray[np.float64] | None
+    offset: tuple[NDArray[np.float64], int] | None
     feature_names: list[str] | None
     target_name: str | None
     function: tuple[Callable[..., Any], str, list[str] | None] | None

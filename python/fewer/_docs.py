@@ -17,9 +17,9 @@ lam : float or {"cv", "bic", "ebic", "aic"}, optional
     by cross-validation; the others by an information criterion of the fit on all rows.
 lam_ratio : float, optional
     λ as a part of the largest useful one, in (0, 1]. Where neither is given, 0.1 for the Lasso,
-    0.05 for SMLR, 0.2 for SparseRegressor and 0.005 for ProbitClassifier; the last two are the
-    best on average in benchmarks/lam_ratio.py.
-l1_ratio : float, default=1.0
+    0.05 for SMLR, 0.01 for RMLR, 0.2 for SparseRegressor and 0.005 for ProbitClassifier; the last
+    two are the best on average in benchmarks/lam_ratio.py.
+l1_ratio : float, optional
     ρ of the elastic net, whose penalty is λ(ρ‖w‖₁ + (1 − ρ)‖w‖²/2s), s being the standard
     deviation of y, as in glmnet: so rescaling y rescales the answer and nothing else (for
     classes s is 1).
@@ -32,6 +32,18 @@ adaptive : float, optional
     regression.
 relaxed : bool, default=False
     Whether the terms kept are fitted again by least squares, which undoes the shrinkage.
+parameterization : {"reference", "symmetric"}, default="reference"
+    Which classes have weights: all but the last, as in the paper, or all of them, as in glmnet
+    and scikit-learn, so that the order of the classes does not matter.
+solver : {"auto", "bound", "componentwise"}, default="auto"
+    The way to the optimum, which is the same by all of them. ``"auto"`` is the fastest; the others
+    are the paper's: all weights at once by a quadratic bound, and one at a time.
+schedule : {"geometric", "gain"}, default="geometric"
+    Which weights ``solver="componentwise"`` visits: all that are not zero, and the others more and
+    more seldom, between passes over all of them; or those first that lower the objective most.
+warm_start : bool, default=False
+    Whether a fit starts from the weights of the last one, where the classes and the functions of
+    the basis are the same.
 noise : float, optional
     Standard deviation σ of the noise. Estimated where it is not given.
 basis : str or callable, default="linear"
@@ -75,7 +87,7 @@ fit_intercept : bool or "penalised", default=True
 variant : {"exact", "paper"}, default="exact"
     ``"paper"`` starts and stops as the paper does.
 max_terms : int, optional
-    Keep at most so many terms.
+    Keep at most so many terms. (For SMLR a term is a function with a weight for any class.)
 class_weight : dict or "balanced", optional
     Weights of the classes, on top of those of the rows: by label, 1 for those left out, or such
     that every class weighs the same.
@@ -106,7 +118,8 @@ max_time : float, optional
 memory_limit : float, default=4e9
     Bytes that matrices may take. A fit that needs more is refused at once.
 random_state : int, RandomState instance or None, default=0
-    Seed of the choice of landmarks; nothing else is random.
+    Seed of the choice of landmarks, and of the visits of ``solver="componentwise"``; nothing else
+    is random.
 n_jobs : int, optional
     Threads; all by default. The answer is the same to the bit for any number.
 verbose : int, default=0
@@ -132,7 +145,7 @@ certificate_ : Certificate
     optimum); also ``float(certificate_)``.
 trace_ : ndarray
     The objective after each iteration, and after a last step of Newton's method where there was
-    one; empty for more than two classes.
+    one; empty where classes are fitted one by one.
 n_iter_ : int
     Iterations done.
 converged_ : bool
@@ -157,8 +170,22 @@ model_ : object
 """
 
 
+CHOSEN = """
+lams_ : ndarray of shape (n_lams,)
+    The λ that were tried, falling. (Where γ is chosen too, this and what follows has an entry
+    for each pair, in the order of ``selection_.points``.)
+cv_scores_ : ndarray of shape (n_lams, n_folds)
+    The score of each fold, by default the mean squared error (`mse_path_` of scikit-learn) or,
+    for classes, the deviance.
+cv_mean_ : ndarray of shape (n_lams,)
+    Their means.
+cv_std_error_ : ndarray of shape (n_lams,)
+    Standard errors of the means.
+"""
+
+
 def documented(cls: T) -> T:
-    """Put the descriptions in the places of ``{parameters}`` and ``{attributes}``.
+    """Put the descriptions in the places of ``{parameters}``, ``{attributes}`` and ``{chosen}``.
 
     The parameters are those of the class, in its order; each must be described.
     """
@@ -173,6 +200,7 @@ def documented(cls: T) -> T:
         )
         doc = inspect.cleandoc(cls.__doc__)
         doc = doc.replace("{parameters}", parameters).replace("{attributes}", ATTRIBUTES.strip())
+        doc = doc.replace("{chosen}", CHOSEN.strip())
         cls.__doc__ = textwrap.indent(doc, "    ").lstrip() + "\n    "
     return cls
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
-import warnings
 from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.exceptions import ConvergenceWarning
+from numpy.typing import ArrayLike
 
-from fewer import _core, _select
+from fewer import _select
 from fewer._base import (
     Basis,
+    ChosenInFolds,
     Gamma,
     Intercept,
     Landmarks,
@@ -22,6 +18,7 @@ from fewer._base import (
     with_defaults,
 )
 from fewer._docs import documented
+from fewer._path import Path, fit_path
 from fewer._select import CV, Lam, Rule
 
 
@@ -149,7 +146,7 @@ class Lasso(Regressor):
 
 
 @documented
-class LassoCV(Lasso):
+class LassoCV(ChosenInFolds, Lasso):
     """The Lasso with λ chosen by cross-validation.
 
     It minimises ::
@@ -167,15 +164,7 @@ class LassoCV(Lasso):
 
     Attributes
     ----------
-    lams_ : ndarray of shape (n_lams,)
-        The λ that were tried, falling. (Where γ is chosen too, this and what follows has an entry
-        for each pair, in the order of ``selection_.points``.)
-    cv_scores_ : ndarray of shape (n_lams, n_folds)
-        The score of each fold, by default the mean squared error: `mse_path_` of scikit-learn.
-    cv_mean_ : ndarray of shape (n_lams,)
-        Their means.
-    cv_std_error_ : ndarray of shape (n_lams,)
-        Standard errors of the means.
+    {chosen}
     coef_ : ndarray of shape (n_basis,) or (n_terms,)
         Weights of all functions of the basis, zeros included (for a data frame with text, of the
         encoded columns); for kernels those of the terms kept, as in `relevance_`.
@@ -207,23 +196,8 @@ class LassoCV(Lasso):
 
     __init__ = with_defaults(Lasso.__init__, lam="cv")
 
-    def _read(self, model: _core.Model) -> None:
-        super()._read(model)
-        selection = self.selection_
-        for name in ("lams_", "cv_scores_", "cv_mean_", "cv_std_error_"):
-            self.__dict__.pop(name, None)  # of an earlier fit
-        if selection is None:
-            return
-        if "lam" in selection.settings:
-            self.lams_ = selection.values("lam")
-        self.cv_mean_ = selection.values("mean")
-        if selection.folds:
-            self.cv_scores_ = selection.values("scores")
-            self.cv_std_error_ = selection.values("standard_error")
 
-
-@dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class LassoPath:
+class LassoPath(Path):
     """Fits of the Lasso for many λ.
 
     Attributes
@@ -241,19 +215,6 @@ class LassoPath:
     names : dict of int to str
         Names of the functions that are kept somewhere on the path, by their positions.
     """
-
-    lams: NDArray[np.float64]
-    coefs: NDArray[np.float64]
-    intercepts: NDArray[np.float64]
-    n_terms: NDArray[np.intp]
-    gaps: NDArray[np.float64]
-    names: dict[int, str]
-
-    def __repr__(self) -> str:
-        return (
-            f"LassoPath({len(self.lams)} λ from {self.lams.max():.4g} to {self.lams.min():.4g}, "
-            f"at most {self.n_terms.max()} of {self.coefs.shape[1]} terms)"
-        )
 
 
 def lasso_path(
@@ -308,45 +269,6 @@ def lasso_path(
     for name in ("lam", "lam_ratio", *_select.DEFAULTS):
         if name in settings:
             raise TypeError(f"lasso_path has no parameter {name}: lams are the values of λ")
-    lasso = Lasso(**settings)
-    chosen, problem = lasso._problem(X, y, sample_weight)
-    if lams is None:
-        values = _spaced(chosen, problem, n_lams)
-    else:
-        values = np.array(_select.numbers_of("lams", lams))
-        if not len(values):
-            raise ValueError("lams: at least one value is expected")
-    found = _core.fit_path(lasso._method, json.dumps(chosen), problem, values)
-    converged = found["converged"]
-    if not converged.all():
-        warnings.warn(
-            f"{np.count_nonzero(~converged)} of {len(converged)} fits of the path have not "
-            f"converged: raise max_iter or max_time, or tol (their gaps are up to "
-            f"{found['gaps'][~converged].max():.1e})",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
-    return LassoPath(
-        found["lams"],
-        found["coefs"],
-        found["intercepts"],
-        found["n_terms"].astype(np.intp),
-        found["gaps"],
-        found["names"],
-    )
-
-
-def _spaced(settings: dict[str, Any], problem: _core.Problem, count: int) -> NDArray[np.float64]:
-    """Return the values of λ that a search would try."""
-    if not isinstance(count, int | np.integer) or count < 1:
-        raise ValueError(f"n_lams = {count!r}: a whole number of at least 1 is expected")
-    # λ_max is known before the first iteration.
-    changed = settings | {"lam_ratio": 1.0, "max_iter": 1}
-    model = _core.fit(Lasso._method, json.dumps(changed), {**problem, "progress": None})
-    largest = model.lam
-    if not largest:  # no column has anything to say
-        return np.zeros(1)
-    weights = problem["sample_weight"]
-    rows = len(problem["y"]) if weights is None else np.count_nonzero(weights)
-    ratio = 1e-3 if rows >= model.basis_size else 1e-2
-    return np.geomspace(largest, largest * ratio, count)
+    found = fit_path(Lasso(**settings), X, y, lams, n_lams, sample_weight)
+    first = {name: found[name][:, 0] for name in ("coefs", "intercepts")}
+    return LassoPath(**{**found, **first})

@@ -76,6 +76,16 @@ pub struct Settings {
     /// Lasso: a factor on the penalty of each function of the basis, in their order; 0: none
     #[arg(long, value_name = "NUMBER,...", value_delimiter = ',', allow_negative_numbers = true)]
     penalty_factors: Option<Vec<f64>>,
+    /// Smlr and rmlr: which classes have weights, all but the last or all [default: reference]
+    #[arg(long, value_parser = ["reference", "symmetric"])]
+    parameterization: Option<String>,
+    /// Smlr and rmlr: the way to the optimum, which is the same by all [default: auto]
+    #[arg(long, value_parser = ["auto", "bound", "componentwise"])]
+    solver: Option<String>,
+    /// Smlr and rmlr: the order in which the componentwise solver visits weights
+    /// [default: geometric]
+    #[arg(long, value_parser = ["geometric", "gain"])]
+    schedule: Option<String>,
     /// Standard deviation of the noise [default: estimated]
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     noise: Option<f64>,
@@ -276,6 +286,9 @@ impl Settings {
             ("adaptive", json!(self.adaptive)),
             ("relaxed", json!(self.relaxed.then_some(true))),
             ("penalty_factors", json!(self.penalty_factors)),
+            ("parameterization", json!(self.parameterization)),
+            ("solver", json!(self.solver)),
+            ("schedule", json!(self.schedule)),
             ("noise", json!(self.noise)),
             ("standardize", json!(self.standardize)),
             ("fit_intercept", json!(intercept)),

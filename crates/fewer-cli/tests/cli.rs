@@ -773,6 +773,26 @@ fn many_classes() {
 }
 
 #[test]
+fn multinomial_methods_and_their_settings() {
+    let place = Place::new();
+    place.put("a.csv", points(200, &["a", "b", "c"]));
+    let fit = |flags: &str| {
+        place.json(&format!("fit a.csv --target class --json --quiet --lam 2 {flags}"))
+    };
+    let objective = |flags: &str| fit(flags)["objective"].as_f64().unwrap();
+    let best = objective("--method smlr");
+    for solver in ["bound", "componentwise", "componentwise --schedule gain"] {
+        let found = objective(&format!("--method smlr --solver {solver}"));
+        assert!((found / best - 1.0).abs() < 1e-7, "{solver}");
+    }
+    assert!(objective("--method smlr --parameterization symmetric") < best);
+    let ridge = fit("--method rmlr");
+    assert_eq!((ridge["method"].as_str(), ridge["n_terms"].as_u64()), (Some("RMLR"), Some(3)));
+    assert_eq!(ridge["objective"], fit("--method smlr --l1-ratio 0")["objective"]);
+    assert_eq!(fit("--method smlr --max-terms 1")["n_terms"], 1);
+}
+
+#[test]
 fn labels_keep_their_kind() {
     let place = Place::new();
     place.put("i.csv", points(200, &["-1", "3"]));

@@ -52,7 +52,7 @@ mod _core {
         Ok(PyModel::new(model, function))
     }
 
-    /// Fits a method of one output for each λ.
+    /// Fits a method for each λ.
     #[pyfunction]
     fn fit_path<'py>(
         py: Python<'py>,

@@ -10,7 +10,7 @@ use fewer::linalg::Matrix;
 use fewer::model::Model;
 use fewer::select::{Evaluation, Predicted};
 use numpy::npyffi::NPY_ORDER;
-use numpy::{PyArray1, PyArray2, PyArrayMethods};
+use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -81,18 +81,21 @@ impl PyModel {
     }
 }
 
-/// Models of a path, a row for each: weights of all functions of the basis in one array, of which
-/// the zeros are never written.
+/// Models of a path: weights of all functions of the basis for each model and output in one array,
+/// of which the zeros are never written.
 pub fn path_to_dict<'py>(py: Python<'py>, models: &[Model]) -> PyResult<Bound<'py, PyDict>> {
     let columns = models.first().map_or(0, Model::basis_size);
-    let coefs = PyArray2::zeros(py, [models.len(), columns], false);
+    let outputs = models.first().map_or(0, Model::outputs);
+    let coefs = PyArray3::zeros(py, [models.len(), outputs, columns], false);
     let mut names: BTreeMap<usize, &str> = BTreeMap::new();
     {
         let mut rows = coefs.readwrite();
         let values = rows.as_slice_mut()?;
         for (row, model) in models.iter().enumerate() {
             for term in model.terms() {
-                values[row * columns + term.index] = term.weights[0];
+                for (k, weight) in term.weights.iter().enumerate() {
+                    values[(row * outputs + k) * columns + term.index] = *weight;
+                }
                 names.entry(term.index).or_insert(&term.name);
             }
         }
@@ -101,7 +104,9 @@ pub fn path_to_dict<'py>(py: Python<'py>, models: &[Model]) -> PyResult<Bound<'p
     let path = PyDict::new(py);
     path.set_item("coefs", coefs)?;
     path.set_item("lams", array(|m| m.report().lam.unwrap_or(f64::NAN)))?;
-    path.set_item("intercepts", array(|m| m.intercept_of(0)))?;
+    let intercepts = models.iter().flat_map(|m| (0..outputs).map(|k| m.intercept_of(k)));
+    let intercepts = PyArray1::from_vec(py, intercepts.collect());
+    path.set_item("intercepts", intercepts.reshape([models.len(), outputs])?)?;
     path.set_item("gaps", array(|m| m.report().certificate.value))?;
     let n_terms: Vec<usize> = models.iter().map(Model::n_terms).collect();
     path.set_item("n_terms", PyArray1::from_vec(py, n_terms))?;

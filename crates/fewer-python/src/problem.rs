@@ -8,6 +8,7 @@ use fewer::Result;
 use fewer::basis::UserFunction;
 use fewer::data::Dataset;
 use fewer::engine::Observer;
+use fewer::linalg::Matrix;
 use fewer::select::CrossValidation;
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
@@ -19,6 +20,8 @@ pub struct Problem<'py> {
     x: Input<'py>,
     y: Targets<'py>,
     sample_weight: Option<PyReadonlyArray1<'py, f64>>,
+    /// Offsets column after column, and the number of columns.
+    offset: Option<(PyReadonlyArray1<'py, f64>, usize)>,
     feature_names: Option<Vec<String>>,
     target_name: Option<String>,
     /// The callable, its name, and names of its values or, for a kernel, nothing.
@@ -35,16 +38,27 @@ impl Problem<'_> {
         py: Python<'_>,
         work: impl FnOnce(&Dataset<'_>, Option<UserFunction>, &dyn Observer) -> Result<T> + Send,
     ) -> PyResult<(T, Option<Function>)> {
-        let Self { x, y, sample_weight, feature_names, target_name, function, progress } = self;
+        let Self { x, y, sample_weight, offset, feature_names, target_name, function, progress } =
+            self;
         let held = x.hold()?;
         let target = y.hold().map_err(to_python)?;
         let weights = sample_weight.as_ref().map(slice).transpose().map_err(to_python)?;
+        let offset = offset
+            .map(|(values, columns)| {
+                let values = slice(&values)?.to_vec();
+                Ok(Matrix::from_columns(values.len() / columns.max(1), columns, values))
+            })
+            .transpose()
+            .map_err(to_python)?;
         let function = function.map(|(f, name, terms)| Function::new(f, name, terms));
         let done = run::watched(py, progress, function.as_ref(), |observer| {
             let encoded = held.encode()?;
             let mut data = held.dataset(encoded.as_ref(), target, feature_names)?;
             if let Some(weights) = weights {
                 data = data.with_weights(weights)?;
+            }
+            if let Some(offset) = offset {
+                data = data.with_offset(offset)?;
             }
             if let Some(name) = target_name {
                 data = data.with_target_name(name);

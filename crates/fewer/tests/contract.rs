@@ -46,6 +46,13 @@ fn methods() -> Vec<(&'static str, &'static str)> {
         ("smlr", r#"{"fit_intercept": false}"#),
         ("smlr", r#"{"fit_intercept": "penalised", "l1_ratio": 0.5}"#),
         ("smlr", r#"{"basis": "rbf"}"#),
+        ("smlr", r#"{"parameterization": "symmetric"}"#),
+        ("smlr", r#"{"lam_ratio": 0.02, "max_terms": 4}"#),
+        ("smlr", r#"{"solver": "bound"}"#),
+        ("smlr", r#"{"solver": "bound", "basis": "rbf", "fit_intercept": false}"#),
+        ("smlr", r#"{"solver": "componentwise"}"#),
+        ("smlr", r#"{"solver": "componentwise", "schedule": "gain", "basis": "rbf"}"#),
+        ("rmlr", r#"{}"#),
         ("probit", r#"{}"#),
         ("probit", r#"{"prior": "laplace"}"#),
         ("probit", r#"{"prior": "gaussian", "fit_intercept": false}"#),
@@ -347,6 +354,8 @@ fn duplicated_and_constant_columns() {
         if matches!(method, ("lasso" | "smlr", "{}")) {
             let kept: Vec<&str> = model.terms().iter().map(|t| t.name.as_str()).collect();
             assert!(kept.iter().all(|k| ["x1", "x2", "x3"].contains(k)), "{kept:?}");
+        } else if method == ("rmlr", "{}") {
+            assert_eq!(dropped, ["x4", "x5"], "a ridge shares the weight among copies");
         } else if method.1 == "{}" {
             assert_eq!(dropped, ["x4", "x5", "x2", "x3"]);
             assert_eq!(model.report().dropped[2].reason, "a copy of 'x1'");
@@ -543,6 +552,7 @@ fn certificates_are_true() {
             let model = fit(method, &dataset(method, p.view(), &p.y));
             let eta = outputs(&model, p.view());
             let lasso = method.0 == "lasso";
+            let logit = matches!(method.0, "smlr" | "rmlr");
             let mean = p.y.iter().sum::<f64>() / p.rows as f64;
             let centre = if method.1.contains("fit_intercept") { 0.0 } else { mean };
             let square: f64 = p.y.iter().map(|y| (y - centre).powi(2)).sum();
@@ -550,7 +560,7 @@ fn certificates_are_true() {
             let precision = model.noise_std().filter(|_| !lasso).map_or(1.0, |s| s.powi(-2));
             let pull: Vec<f64> = (0..p.rows)
                 .map(|i| {
-                    if method.0 == "smlr" {
+                    if logit {
                         f64::from(u8::from(p.y[i] > 2.0)) - 1.0 / (1.0 + (-eta[i]).exp())
                     } else if classifies(method) {
                         let s = if p.y[i] > 2.0 { 1.0 } else { -1.0 };
@@ -568,7 +578,7 @@ fn certificates_are_true() {
                     .sum();
                 let lam = model.report().lam.unwrap_or(0.0);
                 let prior = match model.settings()["prior"].as_str() {
-                    None if method.0 == "smlr" => {
+                    None if logit => {
                         let ratio = model.settings()["l1_ratio"].as_f64().unwrap();
                         lam * (ratio * w.signum() + (1.0 - ratio) * w)
                     }
@@ -582,7 +592,8 @@ fn certificates_are_true() {
                 };
                 let scale = prior.abs().max(precision * p.rows as f64 * w.abs());
                 // A ridge's gap is of the second order in this.
-                let limit = if method.1.contains(r#""l1_ratio": 0"#) { 1e-2 } else { 1e-6 };
+                let ridge = method.0 == "rmlr" || method.1.contains(r#""l1_ratio": 0"#);
+                let limit = if ridge { 1e-2 } else { 1e-6 };
                 assert!((data - prior).abs() < limit * scale, "{method:?}: {data} {prior}");
             }
         }

@@ -3,8 +3,8 @@
 
 mod support;
 
-use fewer::data::{Dataset, DenseView, SparseMatrix, Target};
-use fewer::method::{Intercept, SMLR};
+use fewer::data::{Dataset, DenseView, Features, SparseMatrix, Target};
+use fewer::method::{BasisKind, Intercept, Parameterization, RMLR, SMLR, Schedule, Solver};
 use fewer::model::Model;
 use serde_json::Value;
 use support::{Problem, Random, distance, fixture, numbers};
@@ -21,6 +21,11 @@ fn agrees_with_the_reference() {
         let model = SMLR::new()
             .lam(case["lam"].as_f64().unwrap())
             .l1_ratio(if name.starts_with("rmlr") { 0.0 } else { 1.0 })
+            .parameterization(if name.contains("symmetric") {
+                Parameterization::Symmetric
+            } else {
+                Parameterization::Reference
+            })
             .standardize(false)
             .fit_intercept(Intercept::None)
             .tol(1e-13)
@@ -37,7 +42,7 @@ fn agrees_with_the_reference() {
                 assert!((found - w.as_f64().unwrap()).abs() < 1e-6, "{name}: {j} {c}");
             }
         }
-        if model.outputs() > 1 {
+        if model.outputs() > 1 && !name.contains("symmetric") {
             assert!(model.coefficients_of(model.outputs() - 1).iter().all(|w| *w == 0.0));
         }
     }
@@ -92,15 +97,7 @@ fn sparse_rows_and_paths_give_the_same_weights() {
     p.x.iter_mut().for_each(|v| *v = if random.uniform() < 0.6 { 0.0 } else { *v });
     let target = || Target::labels(labels.clone());
     let data = Dataset::new(p.view(), target()).unwrap();
-    let (mut starts, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
-    for j in 0..p.columns {
-        for i in (0..p.rows).filter(|i| p.x[i * p.columns + j] != 0.0) {
-            indices.push(i);
-            values.push(p.x[i * p.columns + j]);
-        }
-        starts.push(indices.len());
-    }
-    let sparse = SparseMatrix::new(p.rows, p.columns, starts, indices, values).unwrap();
+    let sparse = sparse_copy(&p);
     let sparse = Dataset::new(sparse.view(), target()).unwrap();
     let method = SMLR::new().tol(1e-13);
     let path = method.path(&data, Some(&[0.5, 4.0, 2.0])).unwrap();
@@ -134,4 +131,217 @@ fn separable_classes_and_large_penalties() {
     assert_eq!(empty.n_terms(), 0);
     assert!(empty.report().notes[0].contains("λ_max"), "{:?}", empty.report().notes);
     assert!((empty.predict_probabilities(view).unwrap()[(0, 0)] - 0.5).abs() < 1e-12);
+}
+
+/// Every way to the optimum.
+fn solvers() -> [(Solver, Schedule); 4] {
+    [
+        (Solver::Auto, Schedule::Geometric),
+        (Solver::Bound, Schedule::Geometric),
+        (Solver::Componentwise, Schedule::Geometric),
+        (Solver::Componentwise, Schedule::Gain),
+    ]
+}
+
+/// Fits by all solvers, which must agree, go down, and end with a certificate.
+fn agree(method: &SMLR, data: &Dataset<'_>, what: &str) {
+    let mut best = f64::INFINITY;
+    for (solver, schedule) in solvers() {
+        let method = method.clone().solver(solver).schedule(schedule).tol(1e-8).max_iter(200_000);
+        let model = method.fit(data).unwrap();
+        let report = model.report();
+        assert!(report.termination.is_converged(), "{what}, {solver:?}: {:?}", report.notes);
+        assert!(report.certificate.value <= 1e-8, "{what}, {solver:?}: {:?}", report.certificate);
+        best = best.min(report.objective);
+        let off = report.objective / best - 1.0;
+        assert!(off.abs() < 1e-7, "{what}, {solver:?}, {schedule:?}: {off:e}");
+        for pair in report.trace.windows(2) {
+            let rise = pair[1].objective / pair[0].objective - 1.0;
+            assert!(rise < 1e-10, "{what}, {solver:?}, {schedule:?}: {rise:e}");
+        }
+    }
+}
+
+fn sparse_copy(p: &Problem) -> SparseMatrix {
+    let (mut starts, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
+    for j in 0..p.columns {
+        for i in (0..p.rows).filter(|i| p.x[i * p.columns + j] != 0.0) {
+            indices.push(i);
+            values.push(p.x[i * p.columns + j]);
+        }
+        starts.push(indices.len());
+    }
+    SparseMatrix::new(p.rows, p.columns, starts, indices, values).unwrap()
+}
+
+#[test]
+fn the_solvers_agree() {
+    let (mut p, labels) = three_classes(3, 80, 15);
+    let mut random = Random::new(4);
+    p.x.iter_mut().for_each(|v| *v = if random.uniform() < 0.6 { 0.0 } else { *v });
+    let sparse = sparse_copy(&p);
+    let two: Vec<bool> = labels.iter().map(|l| *l == "a").collect();
+    let weights: Vec<f64> = (0..80).map(|i| [1.0, 0.0, 2.5][i % 3]).collect();
+    let method = |intercept| SMLR::new().lam_ratio(0.1).fit_intercept(intercept);
+    for intercept in [Intercept::Free, Intercept::None, Intercept::Penalised] {
+        for (kind, features) in
+            [("dense", Features::from(p.view())), ("sparse", sparse.view().into())]
+        {
+            for target in [Target::labels(labels.clone()), Target::labels(two.clone())] {
+                let data = Dataset::new(features, target).unwrap();
+                let what = format!("{kind}, {intercept:?}");
+                agree(&method(intercept), &data, &what);
+                for which in [Parameterization::Symmetric, Parameterization::Reference] {
+                    let ridge = method(intercept).l1_ratio(0.0);
+                    agree(&ridge.parameterization(which), &data, &format!("{what}, ridge"));
+                    let net = method(intercept).l1_ratio(0.5).parameterization(which);
+                    agree(&net, &data, &format!("{what}, elastic net"));
+                }
+                let data = data.with_weights(&weights[..]).unwrap();
+                agree(&method(intercept), &data, &format!("{what}, weights"));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_solvers_agree_on_kernels_and_wide_data() {
+    let (p, labels) = three_classes(5, 60, 3);
+    let data = Dataset::new(p.view(), Target::labels(labels)).unwrap();
+    for intercept in [Intercept::Free, Intercept::None] {
+        let kernel = SMLR::new().basis(BasisKind::Rbf).lam_ratio(0.1).fit_intercept(intercept);
+        agree(&kernel, &data, "rbf");
+    }
+    let (p, labels) = three_classes(6, 40, 120);
+    let data = Dataset::new(p.view(), Target::labels(labels)).unwrap();
+    agree(&SMLR::new().lam_ratio(0.2), &data, "wide");
+    agree(&SMLR::new().lam_ratio(0.2).max_terms(4), &data, "few");
+    agree(&SMLR::new().l1_ratio(0.0).lam(5.0), &data, "wide ridge");
+}
+
+#[test]
+fn stationarity_holds_by_every_solver() {
+    let (p, labels) = three_classes(8, 90, 7);
+    let data = Dataset::new(p.view(), Target::labels(labels.clone())).unwrap();
+    let lam = 2.0;
+    for (solver, schedule) in solvers() {
+        for which in [Parameterization::Reference, Parameterization::Symmetric] {
+            let method = SMLR::new().lam(lam).standardize(false).tol(1e-10).max_iter(100_000);
+            let method = method.solver(solver).schedule(schedule).parameterization(which);
+            let model = method.fit(&data).unwrap();
+            let found = model.predict_probabilities(p.view()).unwrap();
+            for (c, class) in ["a", "b", "c"].iter().enumerate() {
+                let weights = model.coefficients_of(c);
+                let residual: Vec<f64> = (0..p.rows)
+                    .map(|i| f64::from(u8::from(labels[i] == *class)) - found[(i, c)])
+                    .collect();
+                assert!(residual.iter().sum::<f64>().abs() < 1e-6, "{solver:?}");
+                if which == Parameterization::Reference && c == 2 {
+                    assert!(weights.iter().all(|w| *w == 0.0));
+                    continue;
+                }
+                for (j, w) in weights.iter().enumerate() {
+                    let pull: f64 = (0..p.rows).map(|i| p.x[i * p.columns + j] * residual[i]).sum();
+                    let off = if *w == 0.0 {
+                        (pull.abs() - lam).max(0.0)
+                    } else {
+                        (pull - lam * w.signum()).abs()
+                    };
+                    assert!(off < 1e-3 * lam, "{solver:?}, {which:?}, {c}, {j}: {off:e}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_ridge_keeps_every_term() {
+    let (p, labels) = three_classes(9, 60, 8);
+    let data = Dataset::new(p.view(), Target::labels(labels)).unwrap();
+    let ridge = RMLR::new().fit(&data).unwrap();
+    assert_eq!((ridge.method(), ridge.n_terms()), ("RMLR", 8));
+    assert!((ridge.report().lam.unwrap() - 0.6).abs() < 1e-9);
+    let same = SMLR::new().l1_ratio(0.0).lam(ridge.report().lam.unwrap()).fit(&data).unwrap();
+    assert!((same.report().objective / ridge.report().objective - 1.0).abs() < 1e-12);
+    let read = RMLR::from_json("{}").unwrap().fit(&data).unwrap();
+    assert_eq!(read.report().objective, ridge.report().objective);
+    assert_eq!(read.settings()["l1_ratio"], 0.0);
+}
+
+#[test]
+fn the_order_of_classes_matters_to_the_reference_only() {
+    let (p, labels) = three_classes(10, 80, 6);
+    let turned: Vec<&str> = labels.iter().map(|l| if *l == "a" { "z" } else { *l }).collect();
+    let objective = |labels: &[&str], which| {
+        let data = Dataset::new(p.view(), Target::labels(labels.to_vec())).unwrap();
+        let method = SMLR::new().lam(2.0).tol(1e-12).parameterization(which);
+        method.fit(&data).unwrap().report().objective
+    };
+    let symmetric = |labels: &[&str]| objective(labels, Parameterization::Symmetric);
+    assert!((symmetric(&labels) / symmetric(&turned) - 1.0).abs() < 1e-10);
+    let reference = |labels: &[&str]| objective(labels, Parameterization::Reference);
+    assert!((reference(&labels) / reference(&turned) - 1.0).abs() > 1e-4);
+}
+
+#[test]
+fn no_penalty_on_separable_classes_ends() {
+    let x: Vec<f64> = (0..40).map(|i| f64::from(i) - 19.5).collect();
+    let view = DenseView::by_rows(&x, 40, 1).unwrap();
+    for classes in [2, 3] {
+        let labels = (0..40).map(|i| i * classes / 40);
+        let data = Dataset::new(view, Target::labels(labels)).unwrap();
+        for (solver, schedule) in solvers() {
+            for which in [Parameterization::Reference, Parameterization::Symmetric] {
+                let method = SMLR::new().lam(0.0).parameterization(which).max_iter(200);
+                let model = method.solver(solver).schedule(schedule).fit(&data).unwrap();
+                assert!(model.report().objective < 20.0, "{solver:?}");
+                assert!(
+                    (0..model.outputs())
+                        .all(|c| model.coefficients_of(c).iter().all(|w| w.is_finite()))
+                );
+                let converged = model.report().termination.is_converged();
+                assert!(converged || !model.report().notes.is_empty(), "{solver:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_start_saves_steps_and_changes_nothing() {
+    let (p, labels) = three_classes(11, 80, 30);
+    let data = Dataset::new(p.view(), Target::labels(labels)).unwrap();
+    for (solver, schedule) in solvers() {
+        let method = SMLR::new().lam(3.0).solver(solver).schedule(schedule).tol(1e-9);
+        let cold = method.fit(&data).unwrap();
+        let warm = method.clone().start(&cold).fit(&data).unwrap();
+        assert!(warm.report().iterations <= cold.report().iterations, "{solver:?}");
+        assert!((warm.report().objective / cold.report().objective - 1.0).abs() < 1e-8);
+        let other = SMLR::new().lam(0.5).fit(&data).unwrap();
+        let far = method.start(&other).fit(&data).unwrap();
+        assert!((far.report().objective / cold.report().objective - 1.0).abs() < 1e-8);
+    }
+}
+
+#[test]
+fn factors_on_the_penalty_hold_by_every_solver() {
+    let (p, labels) = three_classes(12, 80, 6);
+    let data = Dataset::new(p.view(), Target::labels(labels)).unwrap();
+    let factors = vec![0.0, 1.0, 2.0, 0.5, 1.0, 1.0];
+    agree(&SMLR::new().lam(3.0).penalty_factors(factors.clone()), &data, "factors");
+    agree(&SMLR::new().lam(3.0).l1_ratio(0.0).penalty_factors(factors.clone()), &data, "ridge");
+    let net = SMLR::new().lam(3.0).l1_ratio(0.5).penalty_factors(factors);
+    assert!(net.clone().solver(Solver::Componentwise).fit(&data).is_ok());
+    let error = net.solver(Solver::Bound).fit(&data).unwrap_err();
+    assert!(error.to_string().contains("penalty_factors"), "{error}");
+}
+
+#[test]
+fn columns_on_demand_give_the_same() {
+    let (p, labels) = three_classes(13, 60, 3);
+    let data = Dataset::new(p.view(), Target::labels(labels)).unwrap();
+    let method = SMLR::new().basis(BasisKind::Rbf).solver(Solver::Componentwise).tol(1e-6);
+    let packed = method.fit(&data).unwrap();
+    // Too little for a copy of the 60 columns.
+    let fetched = method.memory_limit(50_000.0).fit(&data).unwrap();
+    assert!((fetched.report().objective / packed.report().objective - 1.0).abs() < 1e-9);
 }

@@ -3,6 +3,7 @@
 use super::{Encoder, Features, Target};
 use crate::basis::KernelCache;
 use crate::error::{Error, Result};
+use crate::linalg::Matrix;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -28,6 +29,7 @@ pub struct Dataset<'a> {
     features: Features<'a>,
     target: Target<'a>,
     weights: Option<Cow<'a, [f64]>>,
+    offset: Option<Cow<'a, Matrix>>,
     names: Vec<String>,
     named: bool,
     target_name: String,
@@ -55,6 +57,7 @@ impl<'a> Dataset<'a> {
             features,
             target,
             weights: None,
+            offset: None,
             names,
             named: false,
             target_name: "y".into(),
@@ -72,6 +75,68 @@ impl<'a> Dataset<'a> {
         }
         (self.weights, self.checked) = (Some(weights), false);
         Ok(self)
+    }
+
+    /// Gives each row what is known of the classes beforehand, which is added to the outputs of the
+    /// model: a column for each class or, of two classes, one that speaks for the second.
+    ///
+    /// Only [`SMLR`](crate::method::SMLR) and [`RMLR`](crate::method::RMLR) take offsets, with a
+    /// given λ. The model does not hold them: new rows have theirs, to be added to
+    /// [`decision`](crate::model::Model::decision).
+    ///
+    /// ```
+    /// use fewer::data::{Dataset, DenseView, Target};
+    /// use fewer::linalg::Matrix;
+    /// use fewer::method::SMLR;
+    ///
+    /// let x = [0.1, 0.4, 0.2, 0.9, 0.7, 0.8];
+    /// let target = Target::labels(["a", "a", "b", "b", "a", "b"]);
+    /// let data = Dataset::new(DenseView::by_rows(&x, 6, 1)?, target)?;
+    /// let odds = Matrix::from_columns(6, 1, vec![-1.0, -1.0, 1.0, 1.0, -1.0, 1.0]);
+    /// let with = SMLR::new().fit(&data.clone().with_offset(odds)?)?;
+    /// assert!(with.report().objective < SMLR::new().fit(&data)?.report().objective);
+    /// # Ok::<(), fewer::Error>(())
+    /// ```
+    pub fn with_offset(mut self, offset: impl Into<Cow<'a, Matrix>>) -> Result<Self> {
+        let offset = offset.into();
+        let classes = match &self.target {
+            Target::Labels { classes, .. } => classes.len(),
+            Target::Numbers(_) => {
+                return Err(Error::Unavailable {
+                    what: "an offset for numbers".into(),
+                    hint: "subtract it from the target instead".into(),
+                });
+            }
+        };
+        let (rows, columns) = (offset.rows(), offset.columns());
+        if rows != self.rows() || columns != classes && (classes, columns) != (2, 1) {
+            return Err(Error::shape(
+                "the offset",
+                format!("{} rows and {classes} columns", self.rows()),
+                format!("{rows} rows and {columns} columns"),
+            ));
+        }
+        if let Some(at) = offset.as_slice().iter().position(|v| !v.is_finite()) {
+            return Err(non_finite(at % rows, "offset", offset.as_slice()[at]));
+        }
+        self.offset = Some(offset);
+        Ok(self)
+    }
+
+    /// What is known of the classes beforehand.
+    pub fn offset(&self) -> Option<&Matrix> {
+        self.offset.as_deref()
+    }
+
+    /// Refuses offsets, for what has no use for them.
+    pub(crate) fn without_offset(&self, what: &str) -> Result<()> {
+        match self.offset {
+            None => Ok(()),
+            Some(_) => Err(Error::Unavailable {
+                what: format!("{what} with offsets"),
+                hint: "SMLR and RMLR with a given λ take them".into(),
+            }),
+        }
     }
 
     /// The same data with other weights, which are known to be good if the data are checked, and

@@ -6,11 +6,13 @@
 mod dense;
 mod kernel;
 mod sparse;
+mod stacked;
 mod standardised;
 
 pub use dense::DenseColumns;
 pub(crate) use kernel::{DenseKernel, RowWriter, SparseKernel};
 pub use sparse::SparseColumns;
+pub(crate) use stacked::Stacked;
 pub use standardised::Design;
 
 use crate::data::{DenseView, SparseView};

@@ -1,5 +1,6 @@
 //! The loops that fit a problem: each serves every pair of likelihood and prior it can.
 
+pub(crate) mod bohning;
 pub(crate) mod coordinate;
 mod least_squares;
 mod observer;

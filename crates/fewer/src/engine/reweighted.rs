@@ -50,6 +50,9 @@ const RELAX_AFTER: usize = 10;
 /// … and then change a weight by at most this part of it.
 const RELAX_REACH: f64 = 0.05;
 
+/// Iterations after which a likelihood that knows the duality gap is asked for it.
+const GAP_EVERY: usize = 10;
+
 /// The state of the loop.
 pub(crate) struct Reweighted<'a, 'd> {
     pub data: &'a mut LeastSquares<'d>,
@@ -115,6 +118,14 @@ impl Reweighted<'_, '_> {
                 residual,
             });
 
+            if iteration % GAP_EVERY == 0
+                && let (Some(found), Stop::Residual(wanted)) =
+                    (self.likelihood.gap()?, options.stop)
+                && found <= wanted
+            {
+                (gap, termination) = (Some(found), Termination::Converged);
+                break;
+            }
             if let Stop::Change(limit) = options.stop {
                 if change(&before, &self.active, &self.beta) >= limit {
                     continue;
@@ -137,7 +148,7 @@ impl Reweighted<'_, '_> {
                     patience = (2 * patience).min(200);
                 }
             }
-            if residual > tol || self.readmit() || self.drop_weakest(options.max_terms) {
+            if residual > tol || self.readmit()? || self.drop_weakest(options.max_terms) {
                 if residual <= tol {
                     self.hold_noise(options);
                     self.update()?;
@@ -145,7 +156,7 @@ impl Reweighted<'_, '_> {
                 }
                 continue;
             }
-            gap = self.gap();
+            gap = self.gap()?;
             if let (Some(gap), Stop::Residual(wanted)) = (gap, options.stop)
                 && gap > wanted
                 && tol > 1e-15
@@ -164,7 +175,7 @@ impl Reweighted<'_, '_> {
             }
             self.update()?;
             residual = self.residual();
-            gap = self.gap();
+            gap = self.gap()?;
         }
         Ok(Outcome {
             objective: self.objective(),
@@ -307,7 +318,9 @@ impl Reweighted<'_, '_> {
             }
             let own = residual[k] + self.squares[self.active[k]] * self.beta[k];
             let pull = if self.prior.pull_at_zero().is_some() { pulls[k] } else { largest };
-            let part = violation / pull.max(RESOLUTION * precision * own.abs());
+            // Without a prior there is nothing but the data's pull to compare with.
+            let resolution = if self.scale[self.active[k]] == 0.0 { 1.0 } else { RESOLUTION };
+            let part = violation / pull.max(resolution * precision * own.abs());
             if part.is_nan() {
                 return f64::INFINITY;
             }
@@ -382,15 +395,18 @@ impl Reweighted<'_, '_> {
     }
 
     /// Lets weights back in that are zero and should not be; true if there was one.
-    fn readmit(&mut self) -> bool {
-        let Some(pull) = self.prior.pull_at_zero().filter(|p| p.is_finite()) else { return false };
+    fn readmit(&mut self) -> Result<bool> {
+        let Some(pull) = self.prior.pull_at_zero().filter(|p| p.is_finite()) else {
+            return Ok(false);
+        };
         let outside: Vec<usize> = (0..self.allowed.len())
             .filter(|j| self.allowed[*j] && self.active.binary_search(j).is_err())
             .collect();
         let residual =
             self.likelihood.residual_products_of(self.data, &outside, &self.active, &self.beta);
         let precision = self.likelihood.precision();
-        let mut wrong = false;
+        let height = self.objective();
+        let mut wrong = Vec::new();
         for (&j, &g) in outside.iter().zip(&residual) {
             let excess = precision * g.abs() - self.scale[j] * pull;
             if excess > 1e-9 * self.scale[j] * pull.max(f64::MIN_POSITIVE) {
@@ -398,10 +414,24 @@ impl Reweighted<'_, '_> {
                 self.active.insert(at, j);
                 // A coordinate step from zero.
                 self.beta.insert(at, g.signum() * excess / (precision * self.squares[j]));
-                wrong = true;
+                wrong.push(j);
             }
         }
-        wrong
+        if wrong.is_empty() {
+            return Ok(false);
+        }
+        self.update()?;
+        if self.objective() > height {
+            // Each step alone goes down; all at once may not, but their mean does.
+            let together = wrong.len() as f64;
+            for (j, b) in self.active.iter().zip(&mut self.beta) {
+                if wrong.binary_search(j).is_ok() {
+                    *b /= together;
+                }
+            }
+            self.update()?;
+        }
+        Ok(true)
     }
 
     /// Removes half of the terms that are too many, the weakest; true if there were any.
@@ -425,7 +455,11 @@ impl Reweighted<'_, '_> {
     /// The duality gap relative to ‖y‖²/2σ², where both are convex.
     ///
     /// With r = y − Xβ the dual point is κr/σ², κ ≤ 1 chosen so that it is feasible.
-    fn gap(&self) -> Option<f64> {
+    fn gap(&mut self) -> Result<Option<f64>> {
+        Ok(self.likelihood.gap()?.or_else(|| self.gap_of_least_squares()))
+    }
+
+    fn gap_of_least_squares(&self) -> Option<f64> {
         let residual_square = self.likelihood.known_noise_residual()?;
         self.prior.conjugate(0.0)?;
         let allowed: Vec<usize> = (0..self.allowed.len()).filter(|&j| self.allowed[j]).collect();

@@ -59,6 +59,12 @@ pub(crate) trait QuadraticBound {
     /// Σ w (t − η)², where the likelihood is Gaussian with known noise: then −log p is convex and
     /// this gives its dual.
     fn known_noise_residual(&self) -> Option<f64>;
+
+    /// The duality gap relative to the objective of the empty model, where the likelihood is one
+    /// that knows it.
+    fn gap(&mut self) -> Result<Option<f64>> {
+        Ok(None)
+    }
 }
 
 /// A convex −log p with two derivatives in the linear predictors η, of which each row has
@@ -102,4 +108,14 @@ pub(crate) trait Smooth: Sync {
     /// The dual objective falls by at least half this times the (weighted) square of the distance
     /// from its maximum.
     fn concavity(&self) -> f64;
+
+    /// Whether −log p stays the same when all outputs of a row change by as much.
+    fn is_symmetric(&self) -> bool {
+        false
+    }
+
+    /// (n, classes) The probabilities of classes, where η are their logarithms up to a constant.
+    fn probabilities(&self) -> Option<&Matrix> {
+        None
+    }
 }

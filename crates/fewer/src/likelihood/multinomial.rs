@@ -22,9 +22,13 @@ pub(crate) struct Multinomial<'a> {
 }
 
 impl<'a> Multinomial<'a> {
-    /// With η = 0; the last class is the reference, without an output of its own.
-    pub fn new(codes: &'a [usize], classes: usize, weights: Option<&'a [f64]>) -> Self {
-        let outputs = classes.saturating_sub(1);
+    /// With η = 0; where there is an output less than classes, the last is the reference.
+    pub fn new(
+        codes: &'a [usize],
+        classes: usize,
+        outputs: usize,
+        weights: Option<&'a [f64]>,
+    ) -> Self {
         let mut likelihood = Self {
             codes,
             classes,
@@ -58,7 +62,7 @@ impl Smooth for Multinomial<'_> {
             let scores = &mut scores[..count * self.classes];
             let mut largest = [f64::NEG_INFINITY; ROWS];
             for (c, scores) in scores.chunks_exact_mut(count).enumerate() {
-                // The reference class has η = 0.
+                // A reference class has η = 0.
                 match c < self.outputs {
                     true => scores.copy_from_slice(&eta.column(c)[block.clone()]),
                     false => scores.fill(0.0),
@@ -139,7 +143,15 @@ impl Smooth for Multinomial<'_> {
     }
 
     fn concavity(&self) -> f64 {
-        // Entropy is 1-concave in the sum of absolute changes; of two classes, both change.
-        if self.classes == 2 { 4.0 } else { 1.0 }
+        // Entropy is 1-concave in the sum of absolute changes, of which a class has at most half.
+        4.0
+    }
+
+    fn is_symmetric(&self) -> bool {
+        self.outputs == self.classes
+    }
+
+    fn probabilities(&self) -> Option<&Matrix> {
+        Some(&self.probabilities)
     }
 }

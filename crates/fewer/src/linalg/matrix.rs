@@ -63,6 +63,12 @@ impl Matrix {
     }
 }
 
+impl From<Matrix> for std::borrow::Cow<'_, Matrix> {
+    fn from(matrix: Matrix) -> Self {
+        Self::Owned(matrix)
+    }
+}
+
 impl Index<(usize, usize)> for Matrix {
     type Output = f64;
     fn index(&self, (i, j): (usize, usize)) -> &f64 {

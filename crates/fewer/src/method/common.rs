@@ -176,6 +176,8 @@ pub(crate) struct Wanted {
     pub without_copies: bool,
     /// The number of different rows.
     pub distinct: bool,
+    /// What is known of the classes beforehand.
+    pub offset: bool,
 }
 
 impl Common {
@@ -271,6 +273,9 @@ impl Common {
         observer: &dyn Observer,
         work: impl FnOnce(Shared<'_>) -> Result<T> + Send,
     ) -> Result<T> {
+        if !wanted.offset {
+            data.without_offset("this method")?;
+        }
         let deadline = self.deadline();
         on_threads(self.n_jobs, || {
             let basis = self.basis()?;
@@ -479,6 +484,8 @@ impl Common {
                 scope: "support".into(),
             }
         };
+        let traces: Vec<&[Step]> =
+            outputs.iter().map(|o| &o.outcome.trace[..]).filter(|t| !t.is_empty()).collect();
         let termination = outputs
             .iter()
             .map(|o| o.outcome.termination)
@@ -510,8 +517,8 @@ impl Common {
                 rows: shared.rows,
                 dropped: shared.dropped.clone(),
                 notes: fitted.notes,
-                trace: match &outputs[..] {
-                    [one] => thinned(&one.outcome.trace, objective),
+                trace: match &traces[..] {
+                    [one] => thinned(one, objective),
                     _ => Vec::new(),
                 },
             },

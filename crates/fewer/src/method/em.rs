@@ -54,7 +54,7 @@ pub(crate) struct Start {
 
 impl Em {
     pub fn from_json(settings: &str) -> Result<Self> {
-        let (common, em): (Common, Self) = parse_settings(settings)?;
+        let (common, em): (Common, Self) = parse_settings(settings, &Self::default())?;
         Ok(Self { common, ..em })
     }
 
@@ -94,6 +94,7 @@ impl Em {
             // Ridge regression shares a weight among copies; the other priors would not care.
             without_copies: self.prior != PriorKind::Gaussian,
             distinct: true,
+            offset: false,
         }
     }
 

@@ -3,7 +3,8 @@
 use super::common::{BasisKind, Common, Fitted, Output, Shared, Wanted, common_builder};
 use super::em::empty_outcome;
 use super::penalised::{
-    Laid, Lams, WANTED, check_penalty, for_each_lam, penalised_builder, penalty_factors,
+    Laid, Lams, WANTED, check_penalty, for_each_lam, limit_terms, penalised_builder,
+    penalty_factors,
 };
 use super::settings::{Intercept, merge_settings, parse_settings};
 use crate::basis::{BlockFunction, Gamma, KernelFunction, Landmarks, UserFunction};
@@ -370,43 +371,21 @@ impl<'s> Solver<'s> {
     /// Weights, and the sum of squared residuals.
     fn fit(&mut self, lam: f64) -> Result<(Outcome, f64)> {
         let (penalty, options) = (self.laid.at(lam, 1), self.options());
-        let (mut outcome, mut square) = match &mut self.engine {
+        let all = match &mut self.engine {
             Some(engine) => {
                 let outcome = engine.run(&penalty, &options)?;
                 (outcome, engine.residual_square())
             }
             None => self.fit_on(&self.shared.usable, &penalty, &options)?,
         };
-        let most = self.lasso.0.common.max_terms.unwrap_or(usize::MAX);
-        while self.counted(&outcome) > most {
-            // A few at a time: which are the weakest changes as others go.
-            let fewer = most.max(self.counted(&outcome) * 4 / 5);
-            let kept = self.strongest(&outcome, fewer);
-            (outcome, square) = self.fit_on(&kept, &penalty, &options)?;
-        }
-        Ok((outcome, square))
-    }
-
-    /// Terms, without the column of ones of a penalised intercept.
-    fn counted(&self, outcome: &Outcome) -> usize {
-        let bias = self.shared.bias();
-        outcome.active.iter().filter(|j| Some(**j) != bias).count()
-    }
-
-    /// The columns with the largest effects, rising, and the column of ones.
-    fn strongest(&self, outcome: &Outcome, count: usize) -> Vec<usize> {
-        let bias = self.shared.bias();
-        let effect = |&(j, b): &(usize, f64)| {
-            if Some(j) == bias { f64::INFINITY } else { b.abs() * self.shared.squares[j].sqrt() }
-        };
-        let mut terms: Vec<(usize, f64)> =
-            outcome.active.iter().copied().zip(outcome.beta.iter().copied()).collect();
-        terms.sort_by(|a, b| effect(b).total_cmp(&effect(a)).then(a.0.cmp(&b.0)));
-        let ones = terms.first().is_some_and(|t| Some(t.0) == bias);
-        terms.truncate(count + usize::from(ones));
-        let mut kept: Vec<usize> = terms.into_iter().map(|t| t.0).collect();
-        kept.sort_unstable();
-        kept
+        let most = self.lasso.0.common.max_terms;
+        limit_terms(
+            self.shared,
+            most,
+            all,
+            |fitted| &fitted.0,
+            |kept| self.fit_on(kept, &penalty, &options),
+        )
     }
 
     /// A fit on some of the columns, from zero.

@@ -5,8 +5,10 @@ mod classes;
 mod common;
 mod em;
 mod lasso;
+mod multinomial;
 mod penalised;
 mod probit_classifier;
+mod rmlr;
 mod settings;
 mod smlr;
 mod sparse_regressor;
@@ -15,7 +17,9 @@ mod training;
 pub use classes::{BalancedRule, ClassWeight};
 pub use common::BasisKind;
 pub use lasso::Lasso;
+pub use multinomial::{Parameterization, Solver};
 pub use probit_classifier::ProbitClassifier;
+pub use rmlr::RMLR;
 pub use settings::{Intercept, PriorKind, Variant};
 pub use smlr::SMLR;
 pub use sparse_regressor::SparseRegressor;
@@ -24,6 +28,7 @@ pub(crate) use training::on_threads;
 use crate::basis::UserFunction;
 use crate::data::Dataset;
 use crate::engine::Observer;
+pub use crate::engine::coordinate::Schedule;
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::select::Search;
@@ -55,6 +60,7 @@ pub const METHODS: &[MethodInfo] = &[
     MethodInfo { name: "Lasso", short: "lasso", task: Task::Regression },
     MethodInfo { name: "ProbitClassifier", short: "probit", task: Task::Classification },
     MethodInfo { name: "SMLR", short: "smlr", task: Task::Classification },
+    MethodInfo { name: "RMLR", short: "rmlr", task: Task::Classification },
 ];
 
 /// Fits a method chosen by name, with settings as a JSON object: what front ends call.
@@ -94,21 +100,19 @@ pub fn fit_path(
     lams: &[f64],
     observer: &dyn Observer,
 ) -> Result<Vec<Model>> {
+    macro_rules! path_of {
+        ($method:ident) => {
+            return $method::from_json(settings)?.with_functions(functions).path_observed(
+                data,
+                Some(lams),
+                observer,
+            )
+        };
+    }
     match method {
-        "Lasso" | "lasso" => {
-            return Lasso::from_json(settings)?.with_functions(functions).path_observed(
-                data,
-                Some(lams),
-                observer,
-            );
-        }
-        "SMLR" | "smlr" => {
-            return SMLR::from_json(settings)?.with_functions(functions).path_observed(
-                data,
-                Some(lams),
-                observer,
-            );
-        }
+        "Lasso" | "lasso" => path_of!(Lasso),
+        "SMLR" | "smlr" => path_of!(SMLR),
+        "RMLR" | "rmlr" => path_of!(RMLR),
         _ => {}
     }
     let mut settings: Map<String, Value> = serde_json::from_str(settings).map_err(|e| {
@@ -124,7 +128,7 @@ pub fn fit_path(
 
 /// Whether fits for many λ start from one another.
 pub(crate) fn has_warm_path(method: &str) -> bool {
-    matches!(method, "Lasso" | "lasso" | "SMLR" | "smlr")
+    matches!(method, "Lasso" | "lasso" | "SMLR" | "smlr" | "RMLR" | "rmlr")
 }
 
 /// Fits a method whose settings are all given.
@@ -135,19 +139,17 @@ pub(crate) fn fit_once(
     data: &Dataset<'_>,
     observer: &dyn Observer,
 ) -> Result<Model> {
+    macro_rules! fit_of {
+        ($method:ident) => {
+            $method::from_json(settings)?.with_functions(functions).fit_observed(data, observer)
+        };
+    }
     match method {
-        "SparseRegressor" | "sparse" => SparseRegressor::from_json(settings)?
-            .with_functions(functions)
-            .fit_observed(data, observer),
-        "ProbitClassifier" | "probit" => ProbitClassifier::from_json(settings)?
-            .with_functions(functions)
-            .fit_observed(data, observer),
-        "Lasso" | "lasso" => {
-            Lasso::from_json(settings)?.with_functions(functions).fit_observed(data, observer)
-        }
-        "SMLR" | "smlr" => {
-            SMLR::from_json(settings)?.with_functions(functions).fit_observed(data, observer)
-        }
+        "SparseRegressor" | "sparse" => fit_of!(SparseRegressor),
+        "ProbitClassifier" | "probit" => fit_of!(ProbitClassifier),
+        "Lasso" | "lasso" => fit_of!(Lasso),
+        "SMLR" | "smlr" => fit_of!(SMLR),
+        "RMLR" | "rmlr" => fit_of!(RMLR),
         _ => {
             let known: Vec<&str> = METHODS.iter().map(|m| m.short).collect();
             Err(Error::setting("method", method, format!("known methods: {}", known.join(", "))))

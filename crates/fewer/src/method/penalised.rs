@@ -2,12 +2,14 @@
 
 use super::common::{Shared, Wanted};
 use super::settings::check_lam;
+use crate::engine::Outcome;
 use crate::engine::coordinate::Penalty;
 use crate::error::{Error, Result};
+use std::collections::BTreeMap;
 
 /// No XᵀX of all columns, nothing about copies: descent takes them as they come.
 pub(crate) const WANTED: Wanted =
-    Wanted { equations: false, gram: false, without_copies: false, distinct: false };
+    Wanted { equations: false, gram: false, without_copies: false, distinct: false, offset: false };
 
 /// With less L1 than this the penalty is taken for a ridge, which no λ empties.
 const SMALLEST_L1_RATIO: f64 = 1e-3;
@@ -107,6 +109,43 @@ pub(crate) fn for_each_lam<T>(
     Ok(made.into_iter().map(|m| m.1).collect())
 }
 
+/// Keeps a fit to so many terms, which are columns with a weight in any output: while there are
+/// more, `refit` is given the strongest of them.
+pub(crate) fn limit_terms<T>(
+    shared: &Shared<'_>,
+    most: Option<usize>,
+    mut fitted: T,
+    outcome: impl Fn(&T) -> &Outcome,
+    mut refit: impl FnMut(&[usize]) -> Result<T>,
+) -> Result<T> {
+    loop {
+        let mut effects = effects(shared, outcome(&fitted));
+        // The column of ones of a penalised intercept is no term, and stays.
+        let bias = shared.bias().filter(|j| effects.remove(j).is_some());
+        if most.is_none_or(|most| effects.len() <= most) {
+            return Ok(fitted);
+        }
+        // A few at a time: which are the weakest changes as others go.
+        let fewer = (effects.len() * 4 / 5).max(most.unwrap_or(0));
+        let mut order: Vec<(usize, f64)> = effects.into_iter().collect();
+        order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        let mut kept: Vec<usize> = order[..fewer].iter().map(|t| t.0).chain(bias).collect();
+        kept.sort_unstable();
+        fitted = refit(&kept)?;
+    }
+}
+
+/// How much each column that has a weight moves the outputs: Σ β² Σ w x².
+fn effects(shared: &Shared<'_>, outcome: &Outcome) -> BTreeMap<usize, f64> {
+    let columns = shared.scale.len();
+    let mut effects = BTreeMap::new();
+    for (v, b) in outcome.active.iter().zip(&outcome.beta) {
+        let j = v % columns;
+        *effects.entry(j).or_insert(0.0) += b * b * shared.squares[j];
+    }
+    effects
+}
+
 /// λ laid on the columns: λ times these are their penalties.
 pub(crate) struct Laid {
     l1: Vec<f64>,
@@ -130,6 +169,11 @@ impl Laid {
             l1_ratio,
             positive,
         }
+    }
+
+    /// Takes half of the L2 penalty.
+    pub fn halve_l2(&mut self) {
+        self.l2.iter_mut().for_each(|l2| *l2 *= 0.5);
     }
 
     /// The penalty for a λ, the same in every output.
@@ -190,7 +234,8 @@ macro_rules! penalised_builder {
         impl $method {
             /// Settings from a JSON object with the names of the table above.
             pub fn from_json(settings: &str) -> Result<Self> {
-                let (common, own): (Common, Settings) = parse_settings(settings)?;
+                let (common, own): (Common, Settings) =
+                    parse_settings(settings, &Self::default().0)?;
                 Ok(Self(Settings { common, ..own }))
             }
 

@@ -102,17 +102,19 @@ pub(crate) fn check_lam(lam: Option<f64>, ratio: Option<f64>) -> Result<()> {
     }
 }
 
-/// Reads a JSON object with the settings that all methods share and those of one.
-pub(crate) fn parse_settings<Common, Own>(settings: &str) -> Result<(Common, Own)>
+/// Reads a JSON object with the settings that all methods share and those of one, which are
+/// `usual` where they are not given.
+pub(crate) fn parse_settings<Common, Own>(settings: &str, usual: &Own) -> Result<(Common, Own)>
 where
     Common: DeserializeOwned + Serialize + Default,
-    Own: DeserializeOwned + Serialize + Default,
+    Own: DeserializeOwned + Serialize,
 {
     let unclear = |e: serde_json::Error| {
         Error::setting("settings", settings, format!("a JSON object is expected ({e})"))
     };
     let given: Map<String, Value> = serde_json::from_str(settings).map_err(unclear)?;
-    let (mut common, mut own) = (Map::new(), Map::new());
+    let mut common = Map::new();
+    let mut own = object(usual);
     // One by one, so that the one which is wrong can be named.
     for (name, value) in given {
         let alone = Value::Object(Map::from_iter([(name.clone(), value.clone())]));
@@ -124,7 +126,7 @@ where
                 Ok(_) => own.insert(name, value),
                 Err(e) if !unknown(&e) => return Err(Error::setting(name, value, e.to_string())),
                 Err(_) => {
-                    let known = merge_settings(&Common::default(), &Own::default());
+                    let known = merge_settings(&Common::default(), usual);
                     let known: Vec<&str> =
                         known.as_object().map_or(Vec::new(), |m| m.keys().map(|k| &**k).collect());
                     return Err(Error::setting(
@@ -144,11 +146,14 @@ where
 
 /// The settings that all methods share and those of one, as they go into a model file.
 pub(crate) fn merge_settings(common: &impl Serialize, own: &impl Serialize) -> Value {
-    let object = |value: Value| match value {
-        Value::Object(map) => map,
-        _ => Map::new(),
-    };
-    let mut all = object(serde_json::to_value(common).unwrap_or_default());
-    all.extend(object(serde_json::to_value(own).unwrap_or_default()));
+    let mut all = object(common);
+    all.extend(object(own));
     Value::Object(all)
+}
+
+fn object(settings: &impl Serialize) -> Map<String, Value> {
+    match serde_json::to_value(settings) {
+        Ok(Value::Object(map)) => map,
+        _ => Map::new(),
+    }
 }

@@ -65,8 +65,8 @@ pub struct Report {
     /// What the user should know.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// The objective after each iteration; of a long fit about 1000 of them, and none for more
-    /// than two classes.
+    /// The objective after each iteration; of a long fit about 1000 of them, and none where
+    /// classes are fitted one by one.
     #[serde(default)]
     pub trace: Vec<Step>,
 }

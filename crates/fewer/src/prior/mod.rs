@@ -4,10 +4,12 @@
 //! reweighted engine through one number, E[1/τ | β] = −p′(β) / (β p(β)): the precision that a
 //! ridge penalty would need to pull at β just as hard (Figueiredo 2003, sec. 3).
 
+mod elastic_net;
 mod gaussian;
 mod jeffreys;
 mod laplace;
 
+pub(crate) use elastic_net::ElasticNet;
 pub use gaussian::Gaussian;
 pub use jeffreys::Jeffreys;
 pub use laplace::Laplace;

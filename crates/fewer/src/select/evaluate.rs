@@ -90,6 +90,7 @@ pub fn evaluate(
     let given: Map<String, Value> = serde_json::from_str(settings).map_err(|e| {
         Error::setting("settings", settings, format!("a JSON object is expected ({e})"))
     })?;
+    data.without_offset("cross-validation")?;
     scores.iter().try_for_each(|s| s.check(data.target()))?;
     let data = &data.checked()?;
     let split = folds.split(data)?;

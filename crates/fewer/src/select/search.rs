@@ -204,6 +204,7 @@ impl Search {
 
     /// Chooses, and fits all data with what was chosen; the model's report has the selection.
     pub fn fit(&self, data: &Dataset<'_>, observer: &dyn Observer) -> Result<Model> {
+        data.without_offset("choosing settings")?;
         let selection = self.run(data, observer)?;
         if !selection.complete {
             return Err(Error::Interrupted);

@@ -6,14 +6,17 @@
 //! On the working set the problem is small, and solved to the end.
 
 mod columns;
+mod componentwise;
 mod curved;
 mod gram;
 mod hessian;
+mod intercepts;
 mod newton;
 mod penalty;
 mod quadratic;
 mod working_set;
 
+pub use componentwise::Schedule;
 pub(crate) use penalty::Penalty;
 
 use super::{Observer, Outcome, Progress, Step, Termination, check_memory};
@@ -22,6 +25,7 @@ use crate::error::Result;
 use crate::likelihood::Smooth;
 use crate::linalg::{Matrix, add_combination, axpy};
 use columns::{ColumnDescent, MAX_SWEEPS, PackedWorking, Residuals, SparseWorking};
+use componentwise::Components;
 use gram::Gram;
 use hessian::Hessian;
 use penalty::{DualPoint, best_dual_point};
@@ -70,6 +74,8 @@ pub(crate) struct Coordinate<'a> {
     /// The intercept of each output, where they are not dealt with by centring.
     intercepts: Option<Vec<f64>>,
     eta: Matrix,
+    /// (n, outputs) What is added to η beside the columns.
+    offset: Option<Matrix>,
     /// Σ w x·residual for each coefficient, at the residual where it was last looked at.
     gradient: Vec<f64>,
     /// How far the residual has gone, and how far it had when a pull was last looked at: a pull
@@ -84,6 +90,8 @@ pub(crate) struct Coordinate<'a> {
     factored: Option<Factored>,
     /// Whether second derivatives in single precision did not do.
     precise: bool,
+    /// Where single coefficients are visited instead of working sets solved.
+    components: Option<Components>,
     /// The objective of the empty model.
     null: f64,
     /// Columns swept over without their products, since these were last made.
@@ -117,6 +125,7 @@ impl<'a> Coordinate<'a> {
             observer,
             beta: vec![0.0; outputs * columns],
             intercepts: None,
+            offset: None,
             gradient: cross.map_or(vec![0.0; outputs * columns], <[f64]>::to_vec),
             travelled: 0.0,
             seen_at: vec![if cross.is_some() { 0.0 } else { f64::NEG_INFINITY }; outputs * columns],
@@ -124,11 +133,22 @@ impl<'a> Coordinate<'a> {
             hessian: None,
             factored: None,
             precise: false,
+            components: None,
             null,
             spent: 0.0,
             solved: None,
             design,
         }
+    }
+
+    /// Begins with something added to η.
+    pub fn with_offset(mut self, offset: Matrix) -> Self {
+        self.eta.clone_from(&offset);
+        self.likelihood.update(&self.eta);
+        self.residual.clone_from(self.likelihood.residual());
+        self.null = self.likelihood.value();
+        self.offset = Some(offset);
+        self
     }
 
     /// Begins with a free intercept for each output, the best for the empty model.
@@ -140,12 +160,92 @@ impl<'a> Coordinate<'a> {
         Ok(self)
     }
 
+    pub fn design(&self) -> &'a Design<'a> {
+        self.design
+    }
+
+    pub fn observer(&self) -> &'a dyn Observer {
+        self.observer
+    }
+
+    pub fn outputs(&self) -> usize {
+        self.likelihood.outputs()
+    }
+
+    pub fn is_symmetric(&self) -> bool {
+        self.likelihood.is_symmetric()
+    }
+
+    /// Coefficients that take part, rising.
+    pub fn usable(&self) -> &[usize] {
+        &self.usable
+    }
+
+    /// Coefficients that are not zero, rising, and their values.
+    pub fn weights(&self) -> (Vec<usize>, Vec<f64>) {
+        let nonzero: Vec<usize> = self.nonzero().collect();
+        let values = self.values(&nonzero);
+        (nonzero, values)
+    }
+
+    /// The values of coefficients.
+    pub fn values(&self, of: &[usize]) -> Vec<f64> {
+        of.iter().map(|&v| self.beta[v]).collect()
+    }
+
+    /// Goes to other coefficients, which rise, and to the best intercepts there.
+    pub fn move_to(&mut self, active: &[usize], beta: &[f64]) -> Result<()> {
+        self.beta.fill(0.0);
+        active.iter().zip(beta).for_each(|(&v, b)| self.beta[v] = *b);
+        if self.components.is_none() {
+            let missing: Vec<usize> =
+                active.iter().copied().filter(|&v| !self.working.contains(v)).collect();
+            self.working.add(self.design, &missing, self.observer)?;
+        }
+        self.move_to_beta()
+    }
+
+    /// (n, outputs) The part of η that the columns make.
+    pub fn fitted(&self) -> Matrix {
+        let mut fitted = self.eta.clone();
+        if let Some(offset) = &self.offset {
+            axpy(-1.0, offset.as_slice(), fitted.as_mut_slice());
+        }
+        for (c, b) in self.intercepts.iter().flatten().enumerate() {
+            fitted.column_mut(c).iter_mut().for_each(|f| *f -= b);
+        }
+        fitted
+    }
+
+    /// (n, outputs) What the model leaves unexplained.
+    pub fn residual(&self) -> &Matrix {
+        self.likelihood.residual()
+    }
+
+    /// Σ w x·values for coefficients, which rise, `values` having a column for each output.
+    pub fn products(&self, wanted: &[usize], values: &Matrix) -> Vec<f64> {
+        let columns = self.squares.len();
+        let of_output = |of_output: &[usize]| {
+            let chosen: Vec<usize> = of_output.iter().map(|v| v % columns).collect();
+            self.design.apply_transpose(&chosen, values.column(of_output[0] / columns))
+        };
+        wanted.chunk_by(|a, b| a / columns == b / columns).flat_map(of_output).collect()
+    }
+
+    /// The duality gap relative to the objective of the empty model.
+    pub fn relative_gap(&mut self, penalty: &Penalty) -> Result<f64> {
+        let all = self.usable.clone();
+        self.look(&all, |_| 0.0)?;
+        let dual = self.dual_point(penalty, &all).value;
+        Ok(self.gap(penalty, dual) / self.null)
+    }
+
     pub fn intercepts(&self) -> Option<&[f64]> {
         self.intercepts.as_deref()
     }
 
     /// Σ w x² of the column of a coefficient.
-    fn square(&self, v: usize) -> f64 {
+    pub fn square(&self, v: usize) -> f64 {
         self.squares[v % self.squares.len()]
     }
 
@@ -167,6 +267,15 @@ impl<'a> Coordinate<'a> {
 
     /// Solves the problem with a penalty.
     pub fn run(&mut self, penalty: &Penalty, options: &Options) -> Result<Outcome> {
+        let Some(components) = self.components.take() else {
+            return self.run_on_working_sets(penalty, options);
+        };
+        let outcome = self.run_by_components(&components, penalty, options);
+        self.components = Some(components);
+        outcome
+    }
+
+    fn run_on_working_sets(&mut self, penalty: &Penalty, options: &Options) -> Result<Outcome> {
         let target = options.tol.max(SMALLEST_GAP) * self.null;
         let mut alive: Vec<usize> = self.usable.clone();
         let strong = self.solved.take();
@@ -184,17 +293,10 @@ impl<'a> Coordinate<'a> {
         let mut iterations = 0;
         let (termination, gap) = loop {
             self.observer.check()?;
-            let objective = self.objective(penalty);
             let dual = self.dual_point(penalty, &alive);
             best_dual = best_dual.max(dual.value);
-            let gap = (objective - best_dual + self.free_slack(penalty)).max(0.0);
-            trace.push(Step { objective, terms: self.terms() });
-            self.observer.progress(Progress {
-                iteration: iterations,
-                terms: self.terms(),
-                objective,
-                residual: gap / self.null,
-            });
+            let gap = self.gap(penalty, best_dual);
+            let objective = self.report(penalty, iterations, gap, &mut trace);
             if gap <= target {
                 break (Termination::Converged, gap);
             }
@@ -214,17 +316,17 @@ impl<'a> Coordinate<'a> {
             self.grow(penalty, &alive, &threshold)?;
             let grown = self.working.len() > before;
             let moved = self.descend(penalty, tightness * target, gap)?;
-            self.move_to_beta()?;
+            match self.likelihood.is_quadratic() {
+                true => self.move_to_beta()?,
+                // Newton's steps bring η along.
+                false => self.arrive()?,
+            }
             let reach = self.reach(penalty)?;
             self.look(&alive, |j| reach * penalty.l1[j])?;
             if !moved && !grown || tightness < 1e-4 {
                 let dual = self.dual_point(penalty, &alive);
-                let gap = self.objective(penalty) - best_dual.max(dual.value);
-                let gap = (gap + self.free_slack(penalty)).max(0.0);
-                // Rounding may keep the gap open.
-                let close = gap <= target.max(ROUNDING * self.null);
-                let end = if close { Termination::Converged } else { Termination::Stalled };
-                break (end, gap);
+                let gap = self.gap(penalty, best_dual.max(dual.value));
+                break (self.end_of(gap, target), gap);
             }
             if !grown && gap > 0.5 * last_gap {
                 tightness *= 0.1;
@@ -232,40 +334,90 @@ impl<'a> Coordinate<'a> {
             last_gap = gap;
         };
         self.solved = Some(penalty.l1.clone());
-        let active: Vec<usize> =
-            self.usable.iter().copied().filter(|&j| self.beta[j] != 0.0).collect();
-        Ok(Outcome {
-            beta: active.iter().map(|&j| self.beta[j]).collect(),
+        Ok(self.outcome(penalty, gap, iterations, termination, trace))
+    }
+
+    fn outcome(
+        &self,
+        penalty: &Penalty,
+        gap: f64,
+        iterations: usize,
+        termination: Termination,
+        trace: Vec<Step>,
+    ) -> Outcome {
+        let (active, beta) = self.weights();
+        Outcome {
             active,
+            beta,
             objective: self.objective(penalty),
             residual: gap / self.null,
             gap: Some(gap / self.null),
             iterations,
             termination,
             trace,
-        })
+        }
+    }
+
+    /// Says how far the fit is; the objective there.
+    fn report(&self, penalty: &Penalty, iteration: usize, gap: f64, trace: &mut Vec<Step>) -> f64 {
+        let (objective, terms) = (self.objective(penalty), self.terms());
+        trace.push(Step { objective, terms });
+        let residual = gap / self.null;
+        self.observer.progress(Progress { iteration, terms, objective, residual });
+        objective
+    }
+
+    /// How a fit ends in which nothing moves any more: rounding may keep the gap open.
+    fn end_of(&self, gap: f64, target: f64) -> Termination {
+        if gap <= target.max(ROUNDING * self.null) {
+            Termination::Converged
+        } else {
+            Termination::Stalled
+        }
+    }
+
+    /// Coefficients that are not zero, rising.
+    fn nonzero(&self) -> impl Iterator<Item = usize> {
+        self.usable.iter().copied().filter(|&j| self.beta[j] != 0.0)
     }
 
     fn terms(&self) -> usize {
-        self.working.columns().iter().filter(|&&j| self.beta[j] != 0.0).count()
+        self.nonzero().count()
     }
 
     fn objective(&self, penalty: &Penalty) -> f64 {
-        let of = |&j: &usize| penalty.value(j, self.beta[j]);
-        self.likelihood.value() + self.working.columns().iter().map(of).sum::<f64>()
+        self.likelihood.value()
+            + self.nonzero().map(|j| penalty.value(j, self.beta[j])).sum::<f64>()
+    }
+
+    /// The duality gap, with what is left to gain where there is no penalty.
+    fn gap(&self, penalty: &Penalty, dual: f64) -> f64 {
+        (self.objective(penalty) - dual + self.free_slack(penalty)).max(0.0)
     }
 
     fn dual_point(&self, penalty: &Penalty, alive: &[usize]) -> DualPoint {
         let pulls = alive.iter().map(|&j| (j, self.gradient[j]));
         let rounding = |j: usize| FREE_PULL * (self.square(j) * 2.0 * self.null).sqrt();
-        let likelihood = |kappa: f64| self.likelihood.dual(kappa);
+        let likelihood = self.dual_of_likelihood();
         best_dual_point(pulls, penalty, &rounding, &likelihood, self.likelihood.best_kappa())
+    }
+
+    /// The likelihood's part of the dual objective at κ times the residual; an offset, being no
+    /// column, adds its product with the residual.
+    fn dual_of_likelihood(&self) -> impl Fn(f64) -> f64 {
+        let rows = self.design.rows();
+        let weight = |i: usize| self.design.weights().map_or(1.0, |w| w[i % rows]);
+        let residual = self.likelihood.residual().as_slice().iter();
+        let offset = self.offset.iter().flat_map(Matrix::as_slice);
+        let product: f64 =
+            residual.zip(offset).enumerate().map(|(i, (r, o))| weight(i) * r * o).sum();
+        move |kappa| self.likelihood.dual(kappa) - kappa * product
     }
 
     /// What is left to gain on coefficients without a penalty, which the dual takes to be solved.
     fn free_slack(&self, penalty: &Penalty) -> f64 {
-        let free = self.working.columns().iter().filter(|&&j| penalty.is_free(j));
-        free.map(|&j| self.gradient[j].abs() * self.beta[j].abs()).sum()
+        let free = self.nonzero().filter(|&j| penalty.is_free(j));
+        free.map(|j| self.gradient[j].abs() * self.beta[j].abs()).sum()
     }
 
     /// Leaves out the columns that are zero at the optimum for certain: the best dual point is
@@ -421,35 +573,37 @@ impl<'a> Coordinate<'a> {
 
     /// Brings η and the likelihood to the present coefficients, and the intercepts to their best.
     fn move_to_beta(&mut self) -> Result<()> {
-        // Newton's steps bring them along.
-        if self.likelihood.is_quadratic() {
-            self.make_eta();
-            self.likelihood.update(&self.eta);
+        let (rows, columns) = (self.design.rows(), self.squares.len());
+        for output in 0..self.eta.columns() {
+            let intercept = self.intercepts.as_ref().map_or(0.0, |b| b[output]);
+            let eta = self.eta.column_mut(output);
+            eta.fill(intercept);
+            if let Some(offset) = &self.offset {
+                axpy(1.0, offset.column(output), eta);
+            }
+            if self.working.is_packed() {
+                let used = self.working.columns().iter().copied().enumerate();
+                let used = used.filter(|&(_, v)| v / columns == output && self.beta[v] != 0.0);
+                let packed = |k: usize| &self.working.packed()[k * rows..][..rows];
+                let used: Vec<_> = used.map(|(k, v)| (self.beta[v], packed(k))).collect();
+                add_combination(&used, eta);
+            } else {
+                let own: Vec<usize> = self.nonzero().filter(|v| v / columns == output).collect();
+                let chosen: Vec<usize> = own.iter().map(|v| v % columns).collect();
+                let beta: Vec<f64> = own.iter().map(|&v| self.beta[v]).collect();
+                let fitted = self.design.apply(&chosen, &beta);
+                axpy(1.0, &fitted, self.eta.column_mut(output));
+            }
         }
+        self.likelihood.update(&self.eta);
+        self.arrive()
+    }
+
+    /// Brings the intercepts to what is best where the likelihood is now.
+    fn arrive(&mut self) -> Result<()> {
         self.settle_intercepts()?;
         self.travel();
         Ok(())
-    }
-
-    fn make_eta(&mut self) {
-        let (rows, columns) = (self.design.rows(), self.squares.len());
-        for output in 0..self.eta.columns() {
-            let used = self.working.columns().iter().copied().enumerate();
-            let used = used.filter(|&(_, v)| v / columns == output && self.beta[v] != 0.0);
-            let eta = self.eta.column_mut(output);
-            if self.working.is_packed() {
-                let packed = |k: usize| &self.working.packed()[k * rows..][..rows];
-                let used: Vec<_> = used.map(|(k, v)| (self.beta[v], packed(k))).collect();
-                eta.fill(0.0);
-                add_combination(&used, eta);
-            } else {
-                let mut chosen: Vec<usize> = used.map(|u| u.1 % columns).collect();
-                chosen.sort_unstable();
-                let beta: Vec<f64> =
-                    chosen.iter().map(|&j| self.beta[output * columns + j]).collect();
-                eta.copy_from_slice(&self.design.apply(&chosen, &beta));
-            }
-        }
     }
 
     /// Measures how far the residual has gone since the last time.
@@ -490,15 +644,9 @@ impl<'a> Coordinate<'a> {
             .collect();
         // Columns of a design are asked for in their own order.
         stale.sort_unstable();
-        let columns = self.squares.len();
-        for of_output in stale.chunk_by(|a, b| a / columns == b / columns) {
-            let output = of_output[0] / columns;
-            let chosen: Vec<usize> = of_output.iter().map(|v| v % columns).collect();
-            let residual = self.likelihood.residual().column(output);
-            let pulls = self.design.apply_transpose(&chosen, residual);
-            for (&v, g) in of_output.iter().zip(pulls) {
-                (self.gradient[v], self.seen_at[v]) = (g, self.travelled);
-            }
+        let pulls = self.products(&stale, self.likelihood.residual());
+        for (&v, g) in stale.iter().zip(pulls) {
+            (self.gradient[v], self.seen_at[v]) = (g, self.travelled);
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use super::quadratic::Quadratic;
 use super::{Coordinate, FREE_PULL};
 use crate::data::SparseView;
 use crate::error::Result;
-use crate::linalg::{Cholesky, Matrix, add_combination, dot, products_with};
+use crate::linalg::{Matrix, add_combination, dot, products_with};
 
 /// Steps on one working set.
 const MAX_STEPS: usize = 50;
@@ -25,8 +25,6 @@ const STALE: f64 = 0.1;
 const FEW: usize = 50;
 /// Part of what single coefficients could gain that a step may leave.
 const INEXACT: f64 = 1e-3;
-/// Pulls on intercepts that count as none, relative to the weight of all rows.
-const SETTLED: f64 = 1e-13;
 
 /// What single coefficients could still gain.
 fn left_to_gain(penalty: &Penalty, squares: &[f64], beta: &[f64], pulls: &[f64]) -> f64 {
@@ -160,11 +158,16 @@ impl Coordinate<'_> {
 
     fn working_gap(&self, variables: &[usize], own: &Penalty, pulls: &[f64]) -> f64 {
         let free = self.intercept_count();
-        let value = |k: usize| own.value(free + k, self.beta[variables[k]]);
-        let value: f64 = (0..variables.len()).map(value).sum();
+        let value = |(k, &v): (usize, &usize)| {
+            // The dual takes coefficients without a penalty to be solved for.
+            let solved = !own.is_free(free + k);
+            let left = if solved { 0.0 } else { (pulls[free + k] * self.beta[v]).abs() };
+            own.value(free + k, self.beta[v]) + left
+        };
+        let value: f64 = variables.iter().enumerate().map(value).sum();
         let rounding =
             |k: usize| FREE_PULL * (self.square(variables[k - free]) * 2.0 * self.null).sqrt();
-        let likelihood = |kappa: f64| self.likelihood.dual(kappa);
+        let likelihood = self.dual_of_likelihood();
         let pulls = pulls.iter().copied().enumerate().skip(free);
         let best = self.likelihood.best_kappa();
         let dual = best_dual_point(pulls, own, &rounding, &likelihood, best);
@@ -302,43 +305,5 @@ impl Coordinate<'_> {
         self.eta = from;
         self.likelihood.update(&self.eta);
         None
-    }
-
-    /// Solves for the intercepts alone, which the dual takes to be exact.
-    pub(super) fn settle_intercepts(&mut self) -> Result<()> {
-        let Some(count) = self.intercepts.as_ref().map(Vec::len) else { return Ok(()) };
-        let weights = self.design.weights();
-        let total = weights.map_or(self.design.rows() as f64, |w| w.iter().sum());
-        for _ in 0..MAX_STEPS {
-            let mut step: Vec<f64> =
-                (0..count).map(|c| self.weighted_residual(c).iter().sum()).collect();
-            if step.iter().all(|s| s.abs() <= SETTLED * total) {
-                break;
-            }
-            let mut hessian = Matrix::zeros(count, count);
-            for a in 0..count {
-                for b in a..count {
-                    let curvature = self.likelihood.curvature(a, b);
-                    let weight = |i: usize| weights.map_or(1.0, |w| w[i]);
-                    hessian[(b, a)] =
-                        curvature.iter().enumerate().map(|(i, c)| weight(i) * c).sum();
-                }
-                // Symmetric outputs have a direction without curvature.
-                hessian[(a, a)] += 1e-12 * total;
-            }
-            let Ok(factor) = Cholesky::new(hessian, self.observer)? else { break };
-            factor.solve(&mut step);
-            // −log p is nearly linear far out: keep the step within what curvature can tell.
-            let longest = step.iter().fold(0.0, |a: f64, s| a.max(s.abs()));
-            let part = if longest > 4.0 { 4.0 / longest } else { 1.0 };
-            for (c, s) in step.iter().enumerate() {
-                self.eta.column_mut(c).iter_mut().for_each(|e| *e += part * s);
-            }
-            if let Some(intercepts) = &mut self.intercepts {
-                intercepts.iter_mut().zip(&step).for_each(|(b, s)| *b += part * s);
-            }
-            self.likelihood.update(&self.eta);
-        }
-        Ok(())
     }
 }

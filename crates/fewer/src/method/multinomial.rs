@@ -1,0 +1,440 @@
+//! What the methods of multinomial logistic regression share: settings, solvers, classes.
+
+use super::classes::{ClassWeight, check_classes, row_weights};
+use super::common::{Common, Fitted, Output, Shared, Wanted};
+use super::em::empty_outcome;
+use super::penalised::{
+    Laid, Lams, WANTED, check_penalty, for_each_lam, limit_terms, penalty_factors,
+};
+use super::settings::{Intercept, merge_settings};
+use crate::data::{Dataset, Target};
+use crate::design::Design;
+use crate::engine::coordinate::{Coordinate, Options, Penalty, Schedule};
+use crate::engine::{Observer, Outcome, bohning};
+use crate::error::{Error, Result};
+use crate::likelihood::Multinomial;
+use crate::linalg::Matrix;
+use crate::model::{Link, Model};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Which classes have weights of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Parameterization {
+    /// All but the last, the reference, as in Krishnapuram 2005.
+    #[default]
+    Reference,
+    /// All of them, so that no class is special: as in glmnet and scikit-learn.
+    Symmetric,
+}
+
+/// The way to the optimum, which is the same by all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Solver {
+    /// The fastest: Newton's method on working sets of columns.
+    #[default]
+    Auto,
+    /// All weights at once by a quadratic bound (Krishnapuram 2005, eqs 7, 10 and 13), with
+    /// over-relaxation.
+    Bound,
+    /// One weight at a time by a quadratic bound (Krishnapuram 2005, eqs 15 and 16).
+    Componentwise,
+}
+
+/// The settings of multinomial logistic regression.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Settings {
+    pub lam: Option<f64>,
+    pub lam_ratio: Option<f64>,
+    pub l1_ratio: f64,
+    pub penalty_factors: Option<Vec<f64>>,
+    pub parameterization: Parameterization,
+    pub solver: Solver,
+    pub schedule: Schedule,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub class_weight: Option<ClassWeight>,
+    #[serde(skip_serializing)]
+    pub start: Option<Start>,
+    #[serde(skip)]
+    pub common: Common,
+}
+
+/// Weights to start from, as a model has them: the positions of its terms among the functions of
+/// the basis, and their weights in each output.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Start {
+    positions: Vec<usize>,
+    weights: Vec<Vec<f64>>,
+}
+
+impl Start {
+    pub fn of(model: &Model) -> Self {
+        Self {
+            positions: model.terms().iter().map(|t| t.index).collect(),
+            weights: model.terms().iter().map(|t| t.weights.clone()).collect(),
+        }
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            lam: None,
+            lam_ratio: None,
+            l1_ratio: 1.0,
+            penalty_factors: None,
+            parameterization: Parameterization::default(),
+            solver: Solver::default(),
+            schedule: Schedule::default(),
+            class_weight: None,
+            start: None,
+            common: Common::default(),
+        }
+    }
+}
+
+impl Settings {
+    /// Fits a model for each λ.
+    pub fn fit_each(
+        &self,
+        method: &'static str,
+        data: &Dataset<'_>,
+        lams: Lams,
+        observer: &dyn Observer,
+    ) -> Result<Vec<Model>> {
+        self.common.check()?;
+        let factors = self.penalty_factors.as_deref();
+        check_penalty(self.lam, self.lam_ratio, self.l1_ratio, factors)?;
+        lams.check()?;
+        data.check_target()?;
+        let Target::Labels { classes, codes } = data.target() else {
+            return Err(Error::Unavailable {
+                what: "classification of numbers".into(),
+                hint: format!("{method} needs a label for each row; Lasso takes numbers"),
+            });
+        };
+        if let Err(problem) = check_classes(classes, codes, data.weights()) {
+            // A value that is no number is the first thing to know.
+            data.check()?;
+            return Err(problem);
+        }
+        let weights = row_weights(self.class_weight.as_ref(), classes, codes, data.weights())?;
+        let weights = weights.as_deref().or(data.weights());
+        let zeros = vec![0.0; codes.len()];
+        let wanted = Wanted { gram: self.solver == Solver::Bound, offset: true, ..WANTED };
+        self.common.with_rows(data, &zeros, weights, wanted, observer, |shared| {
+            let design = shared.design.ok_or_else(|| Error::Unavailable {
+                what: "this fit from moments".into(),
+                hint: "only Gaussian noise can do without the rows".into(),
+            })?;
+            let offset = data.offset();
+            let classified = Classified { codes, classes: classes.len(), weights, offset };
+            let models = Fits::new(self, method, &shared, design, classified)?.models(lams)?;
+            let finish = |model| Model {
+                encoder: data.encoder().cloned(),
+                named: data.is_named(),
+                classes: Some(classes.clone()),
+                link: Link::Logit,
+                ..model
+            };
+            Ok(models.into_iter().map(finish).collect())
+        })
+    }
+}
+
+/// The rows with their classes.
+#[derive(Clone, Copy)]
+struct Classified<'s> {
+    codes: &'s [usize],
+    classes: usize,
+    weights: Option<&'s [f64]>,
+    offset: Option<&'s Matrix>,
+}
+
+impl Classified<'_> {
+    /// What is added to so many outputs.
+    fn offset_of(&self, outputs: usize) -> Option<Matrix> {
+        let offset = self.offset?;
+        let (rows, last) = (offset.rows(), offset.columns() - 1);
+        let mut out = Matrix::zeros(rows, outputs);
+        for c in 0..outputs {
+            for i in 0..rows {
+                // One column speaks for the second class, and outputs are against the last.
+                let own = if last == 0 { 0.0 } else { offset[(i, c)] };
+                let other = if outputs > last && last > 0 { 0.0 } else { offset[(i, last)] };
+                out[(i, c)] = own - other;
+            }
+        }
+        Some(out)
+    }
+}
+
+/// A problem whose fits for one λ after another start from each other.
+struct Fits<'s> {
+    settings: &'s Settings,
+    method: &'static str,
+    shared: &'s Shared<'s>,
+    design: &'s Design<'s>,
+    data: Classified<'s>,
+    outputs: usize,
+    laid: Laid,
+    engine: Coordinate<'s>,
+}
+
+/// Weights, and the intercepts of the outputs.
+type Solution = (Outcome, Vec<f64>);
+
+impl<'s> Fits<'s> {
+    fn new(
+        settings: &'s Settings,
+        method: &'static str,
+        shared: &'s Shared<'s>,
+        design: &'s Design<'s>,
+        data: Classified<'s>,
+    ) -> Result<Self> {
+        let factors = penalty_factors(settings.penalty_factors.as_deref(), shared)?;
+        let mut laid = Laid::new(&factors, settings.l1_ratio, false, shared);
+        let outputs = match (settings.parameterization, data.classes) {
+            (Parameterization::Reference, classes) => classes - 1,
+            (Parameterization::Symmetric, 2) => {
+                // Weights ±w/2 of two classes cost |w| and w²/4: one output says it all.
+                laid.halve_l2();
+                1
+            }
+            (Parameterization::Symmetric, classes) => classes,
+        };
+        let engine = engine_on(settings, shared, design, data, outputs, &shared.usable)?;
+        Ok(Self { settings, method, shared, design, data, outputs, laid, engine })
+    }
+
+    fn options(&self) -> Options {
+        Options {
+            tol: self.settings.common.tol,
+            max_iter: self.settings.common.max_iter,
+            deadline: self.shared.deadline,
+        }
+    }
+
+    fn models(&mut self, lams: Lams) -> Result<Vec<Model>> {
+        let shared = self.shared;
+        if self.laid.has_free(&shared.usable) {
+            self.engine.run(&self.laid.wall(self.outputs), &self.options())?;
+        }
+        let largest = self.laid.lam_max(self.engine.pulls()?, &shared.squares, &shared.usable);
+        if let Some(start) = &self.settings.start {
+            self.start_from(start)?;
+        }
+        let lams = lams.values(largest, shared);
+        for_each_lam(&lams, |lam| {
+            let (outcome, intercepts) = if shared.usable.is_empty() {
+                (empty_outcome(self.engine.value()), self.intercepts_of(&self.engine))
+            } else {
+                self.fit(lam)?
+            };
+            let mut notes = Vec::new();
+            self.settings.common.note_limits(&outcome, &mut notes);
+            if shared.usable.is_empty() {
+                notes.push("no column varies: the model is a constant".to_string());
+            } else if outcome.active.is_empty() && notes.is_empty() {
+                notes.push(if lam < largest {
+                    "no term is kept: the empty model is within tol of the best".to_string()
+                } else {
+                    format!("no term is kept: λ = {lam:.4e} is not below λ_max = {largest:.4e}")
+                });
+            }
+            let fitted = Fitted {
+                method: self.method,
+                settings: merge_settings(&self.settings.common, self.settings),
+                outputs: self.by_class(&outcome, &intercepts),
+                lam: Some(lam),
+                notes,
+                factor: 1.0,
+                shift: 0.0,
+            };
+            self.settings.common.model(shared, fitted)
+        })
+    }
+
+    fn fit(&mut self, lam: f64) -> Result<Solution> {
+        let (penalty, options) = (self.laid.at(lam, self.outputs), self.options());
+        let outcome = solve(self.settings, self.shared, &mut self.engine, &penalty, &options)?;
+        let all = (outcome, self.intercepts_of(&self.engine));
+        let most = self.settings.common.max_terms;
+        limit_terms(
+            self.shared,
+            most,
+            all,
+            |solution| &solution.0,
+            |kept| {
+                let mut engine = engine_on(
+                    self.settings,
+                    self.shared,
+                    self.design,
+                    self.data,
+                    self.outputs,
+                    kept,
+                )?;
+                let outcome = solve(self.settings, self.shared, &mut engine, &penalty, &options)?;
+                Ok((outcome, self.intercepts_of(&engine)))
+            },
+        )
+    }
+
+    /// Starts from weights, as far as they are for functions and classes that there are.
+    fn start_from(&mut self, start: &Start) -> Result<()> {
+        let columns = self.shared.scale.len();
+        let sign = self.sign();
+        let mut weights = BTreeMap::new();
+        for (&j, of_classes) in start.positions.iter().zip(&start.weights) {
+            if self.shared.usable.binary_search(&j).is_ok() {
+                let unit = self.shared.units.deviation[j] / self.shared.units.target_unit();
+                for (c, w) in of_classes.iter().enumerate().take(self.outputs) {
+                    if *w != 0.0 && w.is_finite() {
+                        weights.insert(c * columns + j, sign * w * unit);
+                    }
+                }
+            }
+        }
+        let (active, beta): (Vec<usize>, Vec<f64>) = weights.into_iter().unzip();
+        self.engine.move_to(&active, &beta)
+    }
+
+    /// Two classes have one function, that of the first against the second, and are told by that
+    /// of the second: turn it round.
+    fn sign(&self) -> f64 {
+        if self.outputs == 1 { -1.0 } else { 1.0 }
+    }
+
+    fn intercepts_of(&self, engine: &Coordinate<'_>) -> Vec<f64> {
+        engine.intercepts().map_or(vec![0.0; self.outputs], <[f64]>::to_vec)
+    }
+
+    /// The outcome of each class; of two classes that of the second, as the other classifiers do.
+    fn by_class(&self, outcome: &Outcome, intercepts: &[f64]) -> Vec<Output> {
+        let columns = self.shared.scale.len();
+        let two = self.outputs == 1;
+        let sign = self.sign();
+        let of_class = |c: usize| {
+            let own =
+                || outcome.active.iter().zip(&outcome.beta).filter(|(v, _)| **v / columns == c);
+            let active = own().map(|(v, _)| v % columns).collect();
+            let beta = own().map(|(_, b)| sign * b).collect();
+            Output {
+                // The classes share one objective, and one way to it.
+                outcome: if c == 0 {
+                    Outcome { active, beta, ..outcome.clone() }
+                } else {
+                    Outcome { active, beta, objective: 0.0, trace: Vec::new(), ..outcome.clone() }
+                },
+                intercept: sign * intercepts.get(c).copied().unwrap_or(0.0),
+            }
+        };
+        (0..if two { 1 } else { self.data.classes }).map(of_class).collect()
+    }
+}
+
+/// The engine on some of the columns, at zero.
+fn engine_on<'u>(
+    settings: &Settings,
+    shared: &'u Shared<'u>,
+    design: &'u Design<'u>,
+    data: Classified<'u>,
+    outputs: usize,
+    usable: &[usize],
+) -> Result<Coordinate<'u>> {
+    let engine = Coordinate::new(
+        design,
+        Box::new(Multinomial::new(data.codes, data.classes, outputs, data.weights)),
+        &shared.squares,
+        None,
+        usable,
+        settings.common.memory_limit as usize,
+        shared.observer,
+    );
+    let engine = match data.offset_of(outputs) {
+        Some(offset) => engine.with_offset(offset),
+        None => engine,
+    };
+    let engine = match settings.solver {
+        Solver::Auto => engine,
+        Solver::Bound | Solver::Componentwise => {
+            engine.by_components(settings.schedule, settings.common.random_state)
+        }
+    };
+    match settings.common.fit_intercept {
+        Intercept::Free => engine.with_intercepts(),
+        Intercept::None | Intercept::Penalised => Ok(engine),
+    }
+}
+
+/// Goes to the optimum by the solver that is set.
+fn solve(
+    settings: &Settings,
+    shared: &Shared<'_>,
+    engine: &mut Coordinate<'_>,
+    penalty: &Penalty,
+    options: &Options,
+) -> Result<Outcome> {
+    match settings.solver {
+        Solver::Auto | Solver::Componentwise => engine.run(penalty, options),
+        Solver::Bound => {
+            let limit = settings.common.memory_limit as usize;
+            bohning::run(engine, penalty, shared.gram.as_deref(), options, limit)
+        }
+    }
+}
+
+/// The builder methods of multinomial logistic regression: a method is a tuple of [`Settings`],
+/// and takes so large a part of λ_max where λ is not given.
+macro_rules! multinomial_builder {
+    ($method:ident, $lam_ratio:expr) => {
+        crate::method::common::common_builder!($method);
+        crate::method::penalised::penalised_builder!($method, $lam_ratio);
+
+        impl $method {
+            /// Weights of the classes, on top of the rows' own.
+            pub fn class_weight(mut self, weight: ClassWeight) -> Self {
+                self.0.class_weight = Some(weight);
+                self
+            }
+
+            /// Starts from the weights of a model of the same classes and functions.
+            pub fn start(mut self, model: &Model) -> Self {
+                self.0.start = Some(Start::of(model));
+                self
+            }
+
+            /// The way to the optimum, which is the same by all of them.
+            pub fn solver(mut self, solver: Solver) -> Self {
+                self.0.solver = solver;
+                self
+            }
+
+            /// The order in which the component-wise solver visits weights.
+            pub fn schedule(mut self, schedule: Schedule) -> Self {
+                self.0.schedule = schedule;
+                self
+            }
+
+            /// Which classes have weights of their own.
+            pub fn parameterization(mut self, which: Parameterization) -> Self {
+                self.0.parameterization = which;
+                self
+            }
+
+            fn fit_each(
+                &self,
+                data: &Dataset<'_>,
+                lams: Lams,
+                observer: &dyn Observer,
+            ) -> Result<Vec<Model>> {
+                self.0.fit_each(stringify!($method), data, lams, observer)
+            }
+        }
+    };
+}
+pub(crate) use multinomial_builder;
