@@ -4,6 +4,7 @@ use super::Smooth;
 use crate::linalg::Matrix;
 
 /// The multinomial likelihood; two classes with one output are the logistic one.
+#[derive(Clone)]
 pub(crate) struct Multinomial<'a> {
     /// The class of each row.
     codes: &'a [usize],

@@ -3,6 +3,7 @@
 use super::classes::{ClassWeight, check_classes, row_weights};
 use super::common::{BasisKind, Common, Fitted, Output, Shared, common_builder};
 use super::em::empty_outcome;
+use super::laplace::{Mode, laplace};
 use super::penalised::{
     Laid, Lams, WANTED, check_penalty, for_each_lam, penalised_builder, penalty_factors,
 };
@@ -30,6 +31,7 @@ use serde::{Deserialize, Serialize};
 /// | `lam_ratio` | 0.05 | λ as a part of λ_max, the smallest λ with an empty model |
 /// | `l1_ratio` | 1 | ρ of the elastic net, λ(ρ‖W‖₁ + (1 − ρ)‖W‖²/2) |
 /// | `penalty_factors` | 1 | a factor on λ for each column; 0: no penalty |
+/// | `uncertainty` | false | standard errors, intervals and moderated probabilities |
 /// | `class_weight` | – | `"balanced"`, or a weight for each class |
 /// | `basis`, `degree`, `gamma`, `coef0` | `linear`, 2, `scale`, 1 | see [`BasisKind`] |
 /// | `candidates`, `landmarks`, `centres` | – | centres of kernels |
@@ -38,6 +40,13 @@ use serde::{Deserialize, Serialize};
 /// | `tol` | 1e-8 | bound on the relative duality gap |
 /// | `max_iter`, `max_time` | 10 000, – | limits (passes over the columns, seconds) |
 /// | `memory_limit`, `random_state`, `n_jobs` | 4e9, 0, all | see the other methods |
+///
+/// With `uncertainty` the model has a [`Posterior`](crate::model::Posterior): Laplace's
+/// approximation, a Gaussian about the fit whose covariance is the inverse of the second
+/// derivatives of the objective in the weights kept and the free intercepts. The L1 penalty is
+/// linear as long as no sign changes, so it shifts the weights but has no part in these; what was
+/// left out is taken to be zero. It is the uncertainty given the terms and their signs, and says
+/// nothing of that of choosing them. Models of a path have none.
 ///
 /// ```
 /// use fewer::data::{Dataset, DenseView, Target};
@@ -68,6 +77,7 @@ struct Settings {
     penalty_factors: Option<Vec<f64>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     class_weight: Option<ClassWeight>,
+    uncertainty: bool,
     #[serde(skip)]
     common: Common,
 }
@@ -80,6 +90,7 @@ impl Default for Settings {
             l1_ratio: 1.0,
             penalty_factors: None,
             class_weight: None,
+            uncertainty: false,
             common: Common::default(),
         }
     }
@@ -87,10 +98,37 @@ impl Default for Settings {
 
 const LAM_RATIO: f64 = 0.05;
 
+const SINGULAR: &str = "the weights have no standard errors: terms kept say the same, or classes are \
+                        told apart without error; raise λ, or lower l1_ratio";
+
 impl SMLR {
     /// Weights of the classes, on top of the rows' own.
     pub fn class_weight(mut self, weight: ClassWeight) -> Self {
         self.0.class_weight = Some(weight);
+        self
+    }
+
+    /// Whether the model says how sure it is of its weights, by Laplace's approximation.
+    ///
+    /// ```
+    /// # use fewer::data::{Dataset, DenseView, Target};
+    /// # use fewer::method::SMLR;
+    /// # let x: Vec<f64> = (0..600).map(|i| ((i * i) as f64 * 0.7).sin()).collect();
+    /// # let wave = |i: usize| 0.5 * ((i * i) as f64 * 0.3).cos();
+    /// # let class = |(i, x): (usize, &[f64])| if x[0] + wave(i) > 0.2 { "high" } else { "low" };
+    /// # let labels: Vec<&str> = x.chunks(3).enumerate().map(class).collect();
+    /// # let data = Dataset::new(DenseView::by_rows(&x, 200, 3)?, Target::labels(labels))?;
+    /// let model = SMLR::new().lam(1.0).uncertainty(true).fit(&data)?;
+    /// let (low, high) = model.credible_intervals(0.95)?[0][0].unwrap();
+    /// assert!(low < model.terms()[0].weight() && model.terms()[0].weight() < high);
+    /// let far = [100.0, 0.0, 0.0];
+    /// let far = DenseView::by_rows(&far, 1, 3)?;
+    /// assert!(model.predict_probabilities(far)?[(0, 1)] < 1e-9);
+    /// assert!(model.moderated_probabilities(far)?[(0, 1)] > 1e-4);
+    /// # Ok::<(), fewer::Error>(())
+    /// ```
+    pub fn uncertainty(mut self, uncertainty: bool) -> Self {
+        self.0.uncertainty = uncertainty;
         self
     }
 
@@ -143,6 +181,7 @@ impl SMLR {
             hint: "only Gaussian noise can do without the rows".into(),
         })?;
         let outputs = likelihood.outputs();
+        let at_mode = self.0.uncertainty.then(|| likelihood.clone());
         let mut engine = Coordinate::new(
             design,
             Box::new(likelihood),
@@ -182,6 +221,21 @@ impl SMLR {
                     "no term is kept: λ = {lam:.4e} is not below λ_max = {largest:.4e}"
                 ));
             }
+            let mut uncertainty = None;
+            if let (Some(likelihood), [_]) = (&at_mode, &lams[..]) {
+                let l2 = laid.at(lam, outputs).l2;
+                let mode = Mode {
+                    active: &outcome.active,
+                    beta: &outcome.beta,
+                    intercepts: engine.intercepts(),
+                    curvature: outcome.active.iter().map(|&v| l2[v]).collect(),
+                };
+                let limit = self.0.common.memory_limit as usize;
+                uncertainty = laplace(shared, design, &mut likelihood.clone(), &mode, limit)?;
+                if uncertainty.is_none() {
+                    notes.push(SINGULAR.into());
+                }
+            }
             let intercepts = engine.intercepts().map_or(vec![0.0; outputs], <[f64]>::to_vec);
             let fitted = Fitted {
                 method: "SMLR",
@@ -191,7 +245,7 @@ impl SMLR {
                 notes,
                 factor: 1.0,
                 shift: 0.0,
-                uncertainty: None,
+                uncertainty,
             };
             self.0.common.model(shared, fitted)
         })
