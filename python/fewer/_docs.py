@@ -79,6 +79,11 @@ max_terms : int, optional
 class_weight : dict or "balanced", optional
     Weights of the classes, on top of those of the rows: by label, 1 for those left out, or such
     that every class weighs the same.
+uncertainty : bool, default=False
+    Whether the model says how sure it is of its weights: `covariance_`, `coef_std_`,
+    :meth:`coef_interval` and ``predict_proba(X, moderated=True)``. It is Laplace's approximation,
+    a Gaussian about the fit, of the weights kept, given that these are the ones and that none
+    changes its sign: how they were chosen has no part in it.
 cv : int, "loo", splitter or list of (train, test) pairs, default=5
     Folds of cross-validation where `lam` or `gamma` is ``"cv"``: their number (of consecutive
     rows, or stratified for classes; as scikit-learn makes them), one for each row, a splitter of

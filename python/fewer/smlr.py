@@ -94,6 +94,7 @@ class SMLR(Classifier):
         standardize: bool = True,
         fit_intercept: Intercept = True,
         class_weight: ClassWeight | None = None,
+        uncertainty: bool = False,
         cv: CV = 5,
         scoring: str | None = None,
         rule: Rule = "best",
@@ -121,6 +122,7 @@ class SMLR(Classifier):
         self.standardize = standardize
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
+        self.uncertainty = uncertainty
         self.cv = cv
         self.scoring = scoring
         self.rule = rule
