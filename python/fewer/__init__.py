@@ -12,6 +12,7 @@ from importlib.metadata import version as _version
 
 from fewer import kernels, plots
 from fewer._base import Certificate, EmptyModelWarning, Explanation, load
+from fewer._bound import Bound, RiskBound
 from fewer._select import Selection
 from fewer.evaluation import Evaluation, cross_validate
 from fewer.lasso import Lasso, LassoCV, LassoPath, lasso_path
@@ -21,6 +22,7 @@ from fewer.sparse_regressor import SparseRegressor
 
 __all__ = [
     "SMLR",
+    "Bound",
     "Certificate",
     "EmptyModelWarning",
     "Evaluation",
@@ -29,6 +31,7 @@ __all__ = [
     "LassoCV",
     "LassoPath",
     "ProbitClassifier",
+    "RiskBound",
     "Selection",
     "SparseRegressor",
     "cross_validate",

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_softmax
+from sklearn.utils.validation import check_consistent_length
 
+from fewer import _data
 from fewer._base import (
     Basis,
     Classifier,
@@ -15,6 +19,7 @@ from fewer._base import (
     Landmarks,
     RandomState,
 )
+from fewer._bound import Gibbs, RiskBound
 from fewer._docs import documented
 from fewer._select import CV, Lam, Rule
 
@@ -141,3 +146,71 @@ class SMLR(Classifier):
             eta = np.hstack([np.zeros_like(eta), eta])
         logs: NDArray[np.float64] = log_softmax(eta, axis=1)
         return logs
+
+    def risk_bound(
+        self,
+        X: Any,
+        y: Any,
+        delta: float = 0.05,
+        *,
+        gibbs: Gibbs = "exact",
+        lam: float | None = None,
+        margin: float = 0.5,
+        draws: int = 10000,
+        random_state: int = 0,
+    ) -> RiskBound:
+        """Bound the error of new rows from those that the classifier was fitted on [1]_.
+
+        The theorems need a prior that was fixed before the data was seen. A classifier for which
+        they do not hold is refused, with the reason: it takes ``standardize=False``,
+        ``fit_intercept=False`` (or ``"penalised"``), a number for `lam`, ``l1_ratio=1``, two
+        classes, and a basis that does not depend on the data.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The inputs that it was fitted on.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        delta : float, default=0.05
+            How often a bound may fail.
+        gibbs : {"exact", "gaussian", "monte-carlo"}, default="exact"
+            How the error of the Gibbs classifier is computed: from its characteristic function,
+            as if it were Gaussian (fast), or from draws.
+        lam : float, optional
+            λ of the prior, fixed beforehand, where it is not that of the fit.
+        margin : float, default=0.5
+            Margin below which a row counts as an error in the Rademacher bound, in (0, 1].
+        draws : int, default=10000
+            Draws of ``"monte-carlo"``.
+        random_state : int, default=0
+            Their seed.
+
+        Returns
+        -------
+        RiskBound
+            The bounds, with the errors and the divergence they are made of; prints as a table.
+
+        Raises
+        ------
+        ValueError
+            The theorems do not hold for this classifier; the message says why and what to do.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from fewer import SMLR
+        >>> X = np.random.default_rng(0).normal(size=(2000, 3))
+        >>> classifier = SMLR(lam=1.0, standardize=False, fit_intercept=False)
+        >>> bound = classifier.fit(X, X[:, 0] > X[:, 1]).risk_bound(X, X[:, 0] > X[:, 1])
+        >>> bound.point_error < 0.01, bound.pac_bayes_point.vacuous
+        (True, False)
+        """
+        x = self._new(X)
+        check_consistent_length(X, y)
+        classes, codes = _data.classes_of(y)
+        options = {"gibbs": gibbs, "draws": draws, "seed": random_state, "margin": margin}
+        if lam is not None:
+            options["lam"] = lam
+        target = codes, _data.labels(classes)
+        return RiskBound._of(*self.model_.risk_bound(x, target, delta, options))

@@ -2,9 +2,10 @@
 
 use crate::error::to_python;
 use crate::function::Function;
-use crate::input::{Class, Held, Input};
+use crate::input::{Class, Held, Input, Targets};
 use crate::run::detached;
 use fewer::Result;
+use fewer::bound::BoundOptions;
 use fewer::data::{DenseView, Features};
 use fewer::linalg::Matrix;
 use fewer::model::Model;
@@ -219,6 +220,38 @@ impl PyModel {
             to_array(py, &Matrix::from_columns(self.model.outputs(), found.len(), all))
         };
         Ok([side(|w| w.0)?, side(|w| w.1)?])
+    }
+
+    /// Bounds on the error of new rows, as JSON and in words; `options` are by name, those left
+    /// out have their defaults.
+    fn risk_bound<'py>(
+        &self,
+        py: Python<'py>,
+        x: Input<'py>,
+        y: Targets<'py>,
+        delta: f64,
+        options: &Bound<'py, PyDict>,
+    ) -> PyResult<(String, String)> {
+        let mut chosen = BoundOptions::default();
+        for (name, value) in options {
+            match name.extract::<String>()?.as_str() {
+                "gibbs" => {
+                    chosen.gibbs = value.extract::<String>()?.parse().map_err(to_python)?;
+                }
+                "draws" => chosen.draws = value.extract()?,
+                "seed" => chosen.seed = value.extract()?,
+                "margin" => chosen.margin = value.extract()?,
+                "lam" => chosen.lam = Some(value.extract()?),
+                other => {
+                    return Err(PyValueError::new_err(format!("there is no option '{other}'")));
+                }
+            }
+        }
+        let target = y.hold().map_err(to_python)?;
+        let found = self
+            .apply(py, &x, |features| self.model.risk_bound(features, &target, delta, &chosen))?;
+        let json = serde_json::to_string(&found);
+        Ok((json.map_err(|e| PyValueError::new_err(e.to_string()))?, found.to_string()))
     }
 
     /// The text of a model file.
