@@ -130,7 +130,7 @@ pub fn gaussian_error(margin: f64, spreads: &[f64]) -> f64 {
     let deviation = SQRT_2 * spreads.iter().map(|b| b * b).sum::<f64>().sqrt();
     match (deviation > 0.0, margin) {
         (true, _) => normal_cdf(-margin / deviation),
-        (false, m) if m == 0.0 => 0.5,
+        (false, 0.0) => 0.5,
         (false, m) => f64::from(u8::from(m < 0.0)),
     }
 }
