@@ -12,6 +12,7 @@ from importlib.metadata import version as _version
 
 from fewer import kernels, plots
 from fewer._base import Certificate, EmptyModelWarning, Explanation, load
+from fewer._bound import Bound, RiskBound
 from fewer._select import Selection
 from fewer.evaluation import Evaluation, cross_validate
 from fewer.lasso import Lasso, LassoCV, LassoPath, lasso_path
@@ -24,6 +25,7 @@ __all__ = [
     "RMLRCV",
     "SMLR",
     "SMLRCV",
+    "Bound",
     "Certificate",
     "EmptyModelWarning",
     "Evaluation",
@@ -32,6 +34,7 @@ __all__ = [
     "LassoCV",
     "LassoPath",
     "ProbitClassifier",
+    "RiskBound",
     "SMLRPath",
     "Selection",
     "SparseRegressor",

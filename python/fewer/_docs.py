@@ -91,6 +91,11 @@ max_terms : int, optional
 class_weight : dict or "balanced", optional
     Weights of the classes, on top of those of the rows: by label, 1 for those left out, or such
     that every class weighs the same.
+uncertainty : bool, default=False
+    Whether the model says how sure it is of its weights: `covariance_`, `coef_std_`,
+    :meth:`coef_interval` and ``predict_proba(X, moderated=True)``. It is Laplace's approximation,
+    a Gaussian about the fit, of the weights kept, given that these are the ones and that none
+    changes its sign: how they were chosen has no part in it.
 cv : int, "loo", splitter or list of (train, test) pairs, default=5
     Folds of cross-validation where `lam` or `gamma` is ``"cv"``: their number (of consecutive
     rows, or stratified for classes; as scikit-learn makes them), one for each row, a splitter of
@@ -138,6 +143,12 @@ relevance_vectors_ : ndarray of shape (n_terms, n_features) or None
     For kernels: the centres, in the units of the data.
 gamma_ : float or None
     For built-in kernels: γ in force, for inputs of unit variance where `standardize` is true.
+covariance_ : ndarray of shape (n_parameters, n_parameters) or None
+    Where the method has a posterior: its covariance of the intercept, where it is free, and the
+    weights of `terms_`; of more than two classes, those of one class after those of another,
+    weights that are zero left out.
+coef_std_, intercept_std_ : as `coef_` and `intercept_`, or None
+    Where the method has a posterior: its standard deviations, NaN for what is zero.
 objective_ : float
     The objective above at the end.
 certificate_ : Certificate

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_softmax
 from sklearn.base import clone
+from sklearn.utils.validation import check_consistent_length
 
-from fewer import _select
+from fewer import _data, _select
 from fewer._base import (
     Basis,
     ChosenInFolds,
@@ -21,6 +22,7 @@ from fewer._base import (
     RandomState,
     with_defaults,
 )
+from fewer._bound import Gibbs, RiskBound
 from fewer._docs import documented
 from fewer._path import Path, fit_path
 from fewer._select import CV, Lam, Rule
@@ -115,6 +117,7 @@ class SMLR(Classifier):
         fit_intercept: Intercept = True,
         max_terms: int | None = None,
         class_weight: ClassWeight | None = None,
+        uncertainty: bool = False,
         cv: CV = 5,
         scoring: str | None = None,
         rule: Rule = "best",
@@ -147,6 +150,7 @@ class SMLR(Classifier):
         self.fit_intercept = fit_intercept
         self.max_terms = max_terms
         self.class_weight = class_weight
+        self.uncertainty = uncertainty
         self.cv = cv
         self.scoring = scoring
         self.rule = rule
@@ -332,6 +336,74 @@ class SMLR(Classifier):
             each class, of which the largest wins. Offsets are to be added to these.
         """
         return super().decision_function(X)
+
+    def risk_bound(
+        self,
+        X: Any,
+        y: Any,
+        delta: float = 0.05,
+        *,
+        gibbs: Gibbs = "exact",
+        lam: float | None = None,
+        margin: float = 0.5,
+        draws: int = 10000,
+        random_state: int = 0,
+    ) -> RiskBound:
+        """Bound the error of new rows from those that the classifier was fitted on [1]_.
+
+        The theorems need a prior that was fixed before the data was seen. A classifier for which
+        they do not hold is refused, with the reason: it takes ``standardize=False``,
+        ``fit_intercept=False`` (or ``"penalised"``), a number for `lam`, ``l1_ratio=1``, two
+        classes, and a basis that does not depend on the data.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The inputs that it was fitted on.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        delta : float, default=0.05
+            How often a bound may fail.
+        gibbs : {"exact", "gaussian", "monte-carlo"}, default="exact"
+            How the error of the Gibbs classifier is computed: from its characteristic function,
+            as if it were Gaussian (fast), or from draws.
+        lam : float, optional
+            λ of the prior, fixed beforehand, where it is not that of the fit.
+        margin : float, default=0.5
+            Margin below which a row counts as an error in the Rademacher bound, in (0, 1].
+        draws : int, default=10000
+            Draws of ``"monte-carlo"``.
+        random_state : int, default=0
+            Their seed.
+
+        Returns
+        -------
+        RiskBound
+            The bounds, with the errors and the divergence they are made of; prints as a table.
+
+        Raises
+        ------
+        ValueError
+            The theorems do not hold for this classifier; the message says why and what to do.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from fewer import SMLR
+        >>> X = np.random.default_rng(0).normal(size=(2000, 3))
+        >>> classifier = SMLR(lam=1.0, standardize=False, fit_intercept=False)
+        >>> bound = classifier.fit(X, X[:, 0] > X[:, 1]).risk_bound(X, X[:, 0] > X[:, 1])
+        >>> bound.point_error < 0.01, bound.pac_bayes_point.vacuous
+        (True, False)
+        """
+        x = self._new(X)
+        check_consistent_length(X, y)
+        classes, codes = _data.classes_of(y)
+        options = {"gibbs": gibbs, "draws": draws, "seed": random_state, "margin": margin}
+        if lam is not None:
+            options["lam"] = lam
+        target = codes, _data.labels(classes)
+        return RiskBound._of(*self.model_.risk_bound(x, target, delta, options))
 
     def _offset(
         self, offset: ArrayLike | None, rows: int

@@ -34,6 +34,7 @@ enum Command {
     Cv(Box<commands::cv::Cv>),
     Path(Box<commands::path::PathCommand>),
     Explain(commands::explain::Explain),
+    Bound(commands::bound::Bound),
     Report(commands::report::Report),
     Demo(commands::demo::Demo),
 }
@@ -46,6 +47,7 @@ fn run(command: Command) -> Outcome {
         Command::Cv(command) => command.run(),
         Command::Path(command) => command.run(),
         Command::Explain(command) => command.run(),
+        Command::Bound(command) => command.run(),
         Command::Report(command) => command.run(),
         Command::Demo(command) => command.run(),
     }

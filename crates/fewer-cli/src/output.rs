@@ -92,11 +92,14 @@ pub fn model_json(model: &Model) -> Value {
         [value] => json!(value),
         values => json!(values),
     };
-    let coef: Vec<Value> = explanation
+    let mut coef: Vec<Value> = explanation
         .terms
         .iter()
         .map(|t| json!({"term": t.name, "weight": per_output(&t.weights), "effect": t.effect()}))
         .collect();
+    for (row, errors) in coef.iter_mut().zip(explanation.standard_errors.iter().flatten()) {
+        row["std"] = if errors.len() == 1 { json!(errors[0]) } else { json!(errors) };
+    }
     let mut value = json!({
         "method": model.method(),
         "settings": model.settings(),

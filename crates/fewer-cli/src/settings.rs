@@ -47,6 +47,9 @@ pub struct Settings {
     /// `balanced`, or a weight for each class, in the order of the sorted classes
     #[arg(long, value_name = "WEIGHTS", value_parser = class_weight)]
     class_weight: Option<Value>,
+    /// Say how sure the model is of its weights: standard errors for smlr
+    #[arg(long)]
+    uncertainty: bool,
     /// Keep at most so many terms
     #[arg(long, value_name = "N")]
     max_terms: Option<usize>,
@@ -277,6 +280,7 @@ impl Settings {
             ("landmarks", json!(self.landmarks)),
             ("random_state", json!(self.seed)),
             ("class_weight", json!(self.class_weight)),
+            ("uncertainty", json!(self.uncertainty.then_some(true))),
             ("max_terms", json!(self.max_terms)),
             ("prior", json!(self.prior)),
             ("lam", json!(self.lam)),

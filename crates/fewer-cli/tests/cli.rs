@@ -751,6 +751,50 @@ fn two_classes() {
 }
 
 #[test]
+fn smlr_says_how_sure_it_is() {
+    let place = Place::new();
+    place.put("points.csv", points(200, &["near", "far"]));
+    let fit = "fit points.csv --target class --method smlr --lam 1 --out model.json";
+    let json = place.json(&format!("{fit} --uncertainty --json"));
+    assert!(json["coef"][0]["std"].as_f64().unwrap() > 0.0);
+    assert!(place.good("explain model.json").contains("standard error"));
+    let plain = place.json("predict model.json points.csv --proba --json");
+    let moderated = place.json("predict model.json points.csv --moderated --json");
+    for i in 0..200 {
+        let of = |json: &Value| json["probability_far"][i].as_f64().unwrap() - 0.5;
+        assert!(of(&moderated).abs() <= of(&plain).abs() + 1e-12);
+    }
+    place.refused("predict model.json points.csv --std", &["classes"]);
+    place.good(fit);
+    place.refused("predict model.json points.csv --moderated", &["uncertainty"]);
+    let houses = with_model();
+    houses.refused("predict model.json houses.csv --std", &["no posterior"]);
+    houses.refused("predict model.json houses.csv --interval 0.9", &["no posterior"]);
+    houses.refused("predict model.json houses.csv --moderated", &["--moderated"]);
+    houses.refused("bound model.json houses.csv", &["predicts numbers"]);
+}
+
+#[test]
+fn errors_are_bounded_where_the_theorems_hold() {
+    let place = Place::new();
+    place.put("points.csv", points(400, &["near", "far"]));
+    let fit = "fit points.csv --target class --method smlr --out model.json";
+    place.good(&format!("{fit} --lam 1"));
+    place.refused("bound model.json points.csv", &["free intercept", "fit_intercept = false"]);
+    place.good(&format!("{fit} --lam 1 --standardize false --fit-intercept penalised"));
+    let text = place.good("bound model.json points.csv --target class");
+    assert!(text.contains("95 % confidence (400 rows)"), "{text}");
+    let bound = place.json("bound model.json points.csv --delta 0.01 --json");
+    let of = |name: &str| bound[name]["value"].as_f64().unwrap();
+    assert!(of("pac_bayes_gibbs") > bound["gibbs_error"].as_f64().unwrap());
+    assert_eq!(of("pac_bayes_point"), 2.0 * of("pac_bayes_gibbs"));
+    assert!(bound["kl"].as_f64().unwrap() > 0.0);
+    let near = place.json("bound model.json points.csv --gibbs gaussian --delta 0.01 --json");
+    assert!(near["notes"][0].as_str().unwrap().contains("not proved"));
+    place.refused("bound model.json points.csv --delta 2", &["--delta 2", "between 0 and 1"]);
+}
+
+#[test]
 fn many_classes() {
     let place = Place::new();
     place.put("a.csv", points(300, &["a", "b", "c"]));

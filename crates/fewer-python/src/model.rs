@@ -2,9 +2,10 @@
 
 use crate::error::to_python;
 use crate::function::Function;
-use crate::input::{Class, Held, Input};
+use crate::input::{Class, Held, Input, Targets};
 use crate::run::detached;
 use fewer::Result;
+use fewer::bound::BoundOptions;
 use fewer::data::{DenseView, Features};
 use fewer::linalg::Matrix;
 use fewer::model::Model;
@@ -33,6 +34,9 @@ type ExplainedTerm = (String, Vec<f64>, Vec<f64>);
 
 /// γ where there is one, rows of the centres, centres.
 type KernelParts<'py> = (Option<f64>, Bound<'py, PyArray1<usize>>, Bound<'py, PyArray2<f64>>);
+
+/// Of weights and of intercepts.
+type StandardErrors<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>);
 
 impl PyModel {
     pub fn new(model: Model, function: Option<Function>) -> Self {
@@ -174,6 +178,85 @@ impl PyModel {
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let values = self.apply(py, &x, |features| self.model.predict_probabilities(features))?;
         to_array(py, &values)
+    }
+
+    /// The same, averaged over the posterior of the weights.
+    fn moderated_probabilities<'py>(
+        &self,
+        py: Python<'py>,
+        x: Input<'py>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let values = self.apply(py, &x, |features| self.model.moderated_probabilities(features))?;
+        to_array(py, &values)
+    }
+
+    /// The standard deviation of a new observation for each row.
+    fn predict_std<'py>(
+        &self,
+        py: Python<'py>,
+        x: Input<'py>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let values = self.apply(py, &x, |features| self.model.predict_std(features))?;
+        Ok(PyArray1::from_vec(py, values))
+    }
+
+    /// The interval of a new observation for each row: lower and upper ends.
+    fn predict_interval<'py>(
+        &self,
+        py: Python<'py>,
+        x: Input<'py>,
+        coverage: f64,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let values =
+            self.apply(py, &x, |features| self.model.predict_interval(features, coverage))?;
+        to_array(py, &values)
+    }
+
+    /// Intervals of the weights of the terms: lower ends, then upper ends, NaN for weights that are
+    /// zero; a row for each output.
+    fn credible_intervals<'py>(
+        &self,
+        py: Python<'py>,
+        coverage: f64,
+    ) -> PyResult<[Bound<'py, PyArray2<f64>>; 2]> {
+        let found = self.model.credible_intervals(coverage).map_err(to_python)?;
+        let side = |of: fn((f64, f64)) -> f64| {
+            let all = found.iter().flatten().map(|w| w.map_or(f64::NAN, of)).collect();
+            to_array(py, &Matrix::from_columns(self.model.outputs(), found.len(), all))
+        };
+        Ok([side(|w| w.0)?, side(|w| w.1)?])
+    }
+
+    /// Bounds on the error of new rows, as JSON and in words; `options` are by name, those left
+    /// out have their defaults.
+    fn risk_bound<'py>(
+        &self,
+        py: Python<'py>,
+        x: Input<'py>,
+        y: Targets<'py>,
+        delta: f64,
+        options: &Bound<'py, PyDict>,
+    ) -> PyResult<(String, String)> {
+        let mut chosen = BoundOptions::default();
+        for (name, value) in options {
+            match name.extract::<String>()?.as_str() {
+                "gibbs" => {
+                    chosen.gibbs = value.extract::<String>()?.parse().map_err(to_python)?;
+                }
+                "draws" => chosen.draws = value.extract()?,
+                "seed" => chosen.seed = value.extract()?,
+                "margin" => chosen.margin = value.extract()?,
+                "lam" => chosen.lam = Some(value.extract()?),
+                other => {
+                    return Err(PyValueError::new_err(format!("there is no option '{other}'")));
+                }
+            }
+        }
+        let target = y.hold().map_err(to_python)?;
+        let found = self
+            .apply(py, &x, |features| self.model.risk_bound(features, &target, delta, &chosen))?;
+        let json = serde_json::to_string(&found);
+        Ok((json.map_err(|e| PyValueError::new_err(e.to_string()))?, found.to_string()))
     }
 
     /// The text of a model file.
@@ -345,6 +428,26 @@ impl PyModel {
     #[getter]
     fn noise_std(&self) -> Option<f64> {
         self.model.noise_std()
+    }
+
+    /// The covariance of intercepts and weights, output after output.
+    #[getter]
+    fn covariance<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
+        self.model.covariance().map(|covariance| to_array(py, &covariance)).transpose()
+    }
+
+    /// Standard errors of weights (a row for each output) and intercepts, NaN where they are fixed.
+    #[getter]
+    fn standard_errors<'py>(&self, py: Python<'py>) -> PyResult<Option<StandardErrors<'py>>> {
+        if self.model.posterior().is_none() {
+            return Ok(None);
+        }
+        let of_terms = self.model.standard_errors().map_err(to_python)?;
+        let all = of_terms.iter().flatten().map(|e| e.unwrap_or(f64::NAN)).collect();
+        let weights = Matrix::from_columns(self.model.outputs(), of_terms.len(), all);
+        let intercepts = self.model.intercept_errors().map_err(to_python)?.into_iter();
+        let intercepts = PyArray1::from_iter(py, intercepts.map(|e| e.unwrap_or(f64::NAN)));
+        Ok(Some((to_array(py, &weights)?, intercepts)))
     }
 
     /// How the fit ended.

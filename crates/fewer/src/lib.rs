@@ -18,6 +18,7 @@
 //! ```
 
 pub mod basis;
+pub mod bound;
 pub mod data;
 pub mod design;
 pub mod engine;

@@ -1,5 +1,6 @@
 //! One file for each subcommand.
 
+pub mod bound;
 pub mod cv;
 pub mod demo;
 pub mod explain;

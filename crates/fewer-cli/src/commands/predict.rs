@@ -32,6 +32,17 @@ pub struct Predict {
     /// Add the probability of each class, in columns named `probability_<class>`
     #[arg(long)]
     proba: bool,
+    /// The same averaged over the posterior of the weights, for a model fitted with --uncertainty
+    #[arg(long, conflicts_with = "proba")]
+    moderated: bool,
+    /// Add the standard deviation of a new observation, for a model that has a posterior, in a
+    /// column named `std`
+    #[arg(long)]
+    std: bool,
+    /// Add the interval that holds a new observation with so much probability, such as 0.95, in
+    /// columns named `lower` and `upper`
+    #[arg(long, value_name = "COVERAGE", allow_negative_numbers = true)]
+    interval: Option<f64>,
     /// Write one JSON object instead of CSV
     #[arg(long)]
     json: bool,
@@ -44,9 +55,11 @@ impl Predict {
     pub fn run(self) -> Outcome {
         let out = self.out.as_deref().map(output::check_path).transpose()?;
         let model = input::load(&self.model)?;
-        if self.proba && model.classes().is_none() {
-            let problem = "the model predicts numbers, which have no probabilities; leave --proba";
-            return Err(Failure::in_file(&self.model, format!("{problem} out")));
+        let proba = self.proba || self.moderated;
+        if proba && model.classes().is_none() {
+            let flag = if self.proba { "--proba" } else { "--moderated" };
+            let problem = "the model predicts numbers, which have no probabilities; leave";
+            return Err(Failure::in_file(&self.model, format!("{problem} {flag} out")));
         }
         let cases = self.data.cases(&model, &speaker(self.quiet))?;
         let mut columns = vec![("prediction".to_string(), Vec::new())];
@@ -61,14 +74,32 @@ impl Predict {
             let found = model.predict_labels(cases.inputs.view()?).map_err(failure)?;
             columns[0].1 = found.into_iter().map(|label| json!(label)).collect();
         }
-        if self.proba {
+        let numbers = |values: &[f64]| values.iter().map(|value| json!(value)).collect();
+        if self.std {
             let found = match cases.is_empty() {
-                true => Matrix::zeros(0, classes.len()),
-                false => model.predict_probabilities(cases.inputs.view()?).map_err(failure)?,
+                true => Vec::new(),
+                false => model.predict_std(cases.inputs.view()?).map_err(failure)?,
+            };
+            columns.push(("std".into(), numbers(&found)));
+        }
+        if let Some(coverage) = self.interval {
+            let found = match cases.is_empty() {
+                true => Matrix::zeros(0, 2),
+                false => model.predict_interval(cases.inputs.view()?, coverage).map_err(failure)?,
+            };
+            columns.push(("lower".into(), numbers(found.column(0))));
+            columns.push(("upper".into(), numbers(found.column(1))));
+        }
+        if proba {
+            let found = match (cases.is_empty(), self.moderated) {
+                (true, _) => Matrix::zeros(0, classes.len()),
+                (_, true) => {
+                    model.moderated_probabilities(cases.inputs.view()?).map_err(failure)?
+                }
+                (_, false) => model.predict_probabilities(cases.inputs.view()?).map_err(failure)?,
             };
             for (k, class) in classes.iter().enumerate() {
-                let values = found.column(k).iter().map(|value| json!(value)).collect();
-                columns.push((format!("probability_{class}"), values));
+                columns.push((format!("probability_{class}"), numbers(found.column(k))));
             }
         }
         let columns: Vec<Column> =

@@ -57,14 +57,13 @@ impl DataArgs {
         }
     }
 
-    /// What was measured beside what the model says, for the rows that have both; and their
-    /// inputs.
-    pub fn compare(
+    /// The rows that have a target, and their targets.
+    pub fn pairs(
         &self,
         model: &Model,
         target: Option<&str>,
         say: &dyn Fn(&str),
-    ) -> Outcome<(Comparison, Inputs)> {
+    ) -> Outcome<(Cases, Target<'static>)> {
         let name = target.unwrap_or(model.target_name());
         let (cases, actual) = match self.read_for(model, Some(name))? {
             Records::Table(table) => self.table_pairs(model, table, name, say)?,
@@ -88,6 +87,18 @@ impl DataArgs {
         if cases.is_empty() {
             return self.fail("no row without missing values is left");
         }
+        Ok((cases, actual))
+    }
+
+    /// What was measured beside what the model says, for the rows that have both; and their
+    /// inputs.
+    pub fn compare(
+        &self,
+        model: &Model,
+        target: Option<&str>,
+        say: &dyn Fn(&str),
+    ) -> Outcome<(Comparison, Inputs)> {
+        let (cases, actual) = self.pairs(model, target, say)?;
         let view = cases.inputs.view()?;
         let comparison =
             Comparison::of(model, view, &actual).map_err(|e| cases.failure(&self.data, e))?;

@@ -128,6 +128,10 @@ impl Functions {
         Self { kept: chosen.iter().map(|&k| self.kept[k]).collect(), ..self.clone() }
     }
 
+    pub(super) fn all(&self) -> Self {
+        Self { kept: (0..self.terms.len()).collect(), ..self.clone() }
+    }
+
     pub(super) fn fits(&self, features: usize) -> bool {
         self.inputs == features && self.kept.iter().all(|&k| k < self.terms.len())
     }

@@ -240,6 +240,16 @@ impl Kernel {
         }
     }
 
+    /// The same kernel at other points.
+    pub(super) fn at(&self, points: Vec<Vec<f64>>) -> Self {
+        Self {
+            rows: (0..points.len()).collect(),
+            centres: points.into_iter().map(Centre::Dense).collect(),
+            on_rows: false,
+            ..self.clone()
+        }
+    }
+
     pub(super) fn fits(&self, features: usize) -> bool {
         self.shift.len() == features
             && self.scale.len() == features

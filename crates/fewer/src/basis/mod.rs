@@ -140,6 +140,24 @@ impl FixedBasis {
         }
     }
 
+    /// The basis that these functions were chosen from: products up to `degree` of so many
+    /// features, or kernels at `centres`.
+    pub(crate) fn all(
+        &self,
+        features: usize,
+        degree: usize,
+        centres: Option<Vec<Vec<f64>>>,
+    ) -> Result<Self> {
+        Ok(match self {
+            FixedBasis::Linear(_) => FixedBasis::linear(features),
+            FixedBasis::Polynomial(_) => {
+                FixedBasis::Polynomial(Polynomial::up_to(features, degree)?)
+            }
+            FixedBasis::Kernel(b) => FixedBasis::Kernel(b.at(centres.unwrap_or_default())),
+            FixedBasis::Functions(b) => FixedBasis::Functions(b.all()),
+        })
+    }
+
     /// The columns that rows of x give; kernels are held in memory where they take at most a
     /// quarter of the limit, and computed on demand beyond. What the user brings is always held.
     pub fn columns<'a>(

@@ -8,6 +8,7 @@ use crate::special::{exp_of_multiples, ln_of};
 const ROWS: usize = 256;
 
 /// The multinomial likelihood; two classes with one output are the logistic one.
+#[derive(Clone)]
 pub(crate) struct Multinomial<'a> {
     /// The class of each row.
     codes: &'a [usize],

@@ -79,6 +79,11 @@ impl Cholesky {
         (0..self.order()).map(|i| 2.0 * self.factor[(i, i)].ln()).sum()
     }
 
+    /// The smallest square on the diagonal of L: 0 for a singular matrix.
+    pub fn smallest_pivot(&self) -> f64 {
+        (0..self.order()).map(|i| self.factor[(i, i)].powi(2)).fold(f64::INFINITY, f64::min)
+    }
+
     /// Gives the storage back.
     pub fn into_matrix(self) -> Matrix {
         self.factor

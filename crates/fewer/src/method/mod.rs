@@ -4,6 +4,7 @@
 mod classes;
 mod common;
 mod em;
+mod laplace;
 mod lasso;
 mod multinomial;
 mod penalised;

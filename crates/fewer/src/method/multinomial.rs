@@ -1,8 +1,9 @@
 //! What the methods of multinomial logistic regression share: settings, solvers, classes.
 
 use super::classes::{ClassWeight, check_classes, row_weights};
-use super::common::{Common, Fitted, Output, Shared, Wanted};
+use super::common::{Common, Fitted, Output, Shared, Uncertainty, Wanted};
 use super::em::empty_outcome;
+use super::laplace::{Mode, laplace};
 use super::penalised::{
     Laid, Lams, WANTED, check_penalty, for_each_lam, limit_terms, penalty_factors,
 };
@@ -43,6 +44,9 @@ pub enum Solver {
     Componentwise,
 }
 
+const SINGULAR: &str = "the weights have no standard errors: terms kept say the same, or classes are \
+                        told apart without error; raise λ, or lower l1_ratio";
+
 /// The settings of multinomial logistic regression.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -56,6 +60,7 @@ pub(crate) struct Settings {
     pub schedule: Schedule,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class_weight: Option<ClassWeight>,
+    pub uncertainty: bool,
     #[serde(skip_serializing)]
     pub start: Option<Start>,
     #[serde(skip)]
@@ -91,6 +96,7 @@ impl Default for Settings {
             solver: Solver::default(),
             schedule: Schedule::default(),
             class_weight: None,
+            uncertainty: false,
             start: None,
             common: Common::default(),
         }
@@ -246,6 +252,13 @@ impl<'s> Fits<'s> {
                     format!("no term is kept: λ = {lam:.4e} is not below λ_max = {largest:.4e}")
                 });
             }
+            let mut uncertainty = None;
+            if self.settings.uncertainty && lams.len() == 1 {
+                uncertainty = self.uncertainty(lam, &outcome, &intercepts)?;
+                if uncertainty.is_none() {
+                    notes.push(SINGULAR.into());
+                }
+            }
             let fitted = Fitted {
                 method: self.method,
                 settings: merge_settings(&self.settings.common, self.settings),
@@ -254,9 +267,31 @@ impl<'s> Fits<'s> {
                 notes,
                 factor: 1.0,
                 shift: 0.0,
+                uncertainty,
             };
             self.settings.common.model(shared, fitted)
         })
+    }
+
+    /// How sure the data are of the weights, by Laplace's approximation.
+    fn uncertainty(
+        &self,
+        lam: f64,
+        outcome: &Outcome,
+        intercepts: &[f64],
+    ) -> Result<Option<Uncertainty>> {
+        let l2 = self.laid.at(lam, self.outputs).l2;
+        let mode = Mode {
+            active: &outcome.active,
+            beta: &outcome.beta,
+            intercepts: self.engine.intercepts().map(|_| intercepts),
+            offset: self.data.offset_of(self.outputs),
+            curvature: outcome.active.iter().map(|&v| l2[v]).collect(),
+        };
+        let Classified { codes, classes, weights, .. } = self.data;
+        let mut likelihood = Multinomial::new(codes, classes, self.outputs, weights);
+        let limit = self.settings.common.memory_limit as usize;
+        laplace(self.shared, self.design, &mut likelihood, &mode, limit)
     }
 
     fn fit(&mut self, lam: f64) -> Result<Solution> {
@@ -399,6 +434,31 @@ macro_rules! multinomial_builder {
             /// Weights of the classes, on top of the rows' own.
             pub fn class_weight(mut self, weight: ClassWeight) -> Self {
                 self.0.class_weight = Some(weight);
+                self
+            }
+
+            /// Whether the model says how sure it is of its weights, by Laplace's approximation.
+            ///
+            /// ```
+            /// # use fewer::data::{Dataset, DenseView, Target};
+            /// # use fewer::method::SMLR;
+            /// # let x: Vec<f64> = (0..600).map(|i| ((i * i) as f64 * 0.7).sin()).collect();
+            /// # let wave = |i: usize| 0.5 * ((i * i) as f64 * 0.3).cos();
+            /// # let class = |(i, x): (usize, &[f64])| if x[0] + wave(i) > 0.2 { "high" } else { "low" };
+            /// # let labels: Vec<&str> = x.chunks(3).enumerate().map(class).collect();
+            /// # let data = Dataset::new(DenseView::by_rows(&x, 200, 3)?, Target::labels(labels))?;
+            /// let model = SMLR::new().lam(1.0).uncertainty(true).fit(&data)?;
+            /// let (low, high) = model.credible_intervals(0.95)?[0][0].unwrap();
+            /// assert!(low < model.terms()[0].weight() && model.terms()[0].weight() < high);
+            /// let far = [100.0, 0.0, 0.0];
+            /// let far = DenseView::by_rows(&far, 1, 3)?;
+            /// let (plain, moderated) =
+            ///     (model.predict_probabilities(far)?, model.moderated_probabilities(far)?);
+            /// assert!(moderated[(0, 1)] > 1e6 * plain[(0, 1)]);
+            /// # Ok::<(), fewer::Error>(())
+            /// ```
+            pub fn uncertainty(mut self, uncertainty: bool) -> Self {
+                self.0.uncertainty = uncertainty;
                 self
             }
 

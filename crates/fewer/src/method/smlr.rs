@@ -28,6 +28,7 @@ use crate::model::Model;
 /// | `parameterization` | `reference` | `symmetric`: every class has weights, as in glmnet |
 /// | `solver` | `auto` | `bound` or `componentwise`: the paper's ways to the same optimum |
 /// | `schedule` | `geometric` | `gain`: the component-wise solver's best steps first |
+/// | `uncertainty` | false | standard errors, intervals and moderated probabilities |
 /// | `class_weight` | – | `"balanced"`, or a weight for each class |
 /// | `basis`, `degree`, `gamma`, `coef0` | `linear`, 2, `scale`, 1 | see [`BasisKind`] |
 /// | `candidates`, `landmarks`, `centres` | – | centres of kernels |
@@ -37,6 +38,13 @@ use crate::model::Model;
 /// | `tol` | 1e-8 | bound on the relative duality gap |
 /// | `max_iter`, `max_time` | 10 000, – | limits (passes over the columns, seconds) |
 /// | `memory_limit`, `random_state`, `n_jobs` | 4e9, 0, all | see the other methods |
+///
+/// With `uncertainty` the model has a [`Posterior`](crate::model::Posterior): Laplace's
+/// approximation, a Gaussian about the fit whose covariance is the inverse of the second
+/// derivatives of the objective in the weights kept and the free intercepts. The L1 penalty is
+/// linear as long as no sign changes, so it shifts the weights but has no part in these; what was
+/// left out is taken to be zero. It is the uncertainty given the terms and their signs, and says
+/// nothing of that of choosing them. Models of a path have none.
 ///
 /// ```
 /// use fewer::data::{Dataset, DenseView, Target};

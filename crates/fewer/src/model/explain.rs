@@ -9,6 +9,9 @@ pub struct Explanation {
     pub terms: Vec<Term>,
     /// The intercept of each output.
     pub intercepts: Vec<f64>,
+    /// The standard error of each term's weight in each output, where the model has a posterior;
+    /// none for weights that are zero.
+    pub standard_errors: Option<Vec<Vec<Option<f64>>>>,
     /// What each output stands for: the target, or a class of it.
     pub outputs: Vec<String>,
     /// Functions that the basis offered.
@@ -20,8 +23,12 @@ impl std::fmt::Display for Explanation {
         writeln!(f, "{} of {} terms kept", self.terms.len(), self.basis_size)?;
         let width = self.terms.iter().map(|t| t.name.chars().count()).max().unwrap_or(0).max(11);
         let one = self.outputs.len() == 1;
+        let errors = self.standard_errors.as_ref().filter(|_| one);
         let columns: Vec<String> = if one {
-            vec![format!("weight in {}", self.outputs[0]), "effect of one s.d.".into()]
+            let mut columns = vec![format!("weight in {}", self.outputs[0])];
+            columns.extend(errors.map(|_| "standard error".into()));
+            columns.push("effect of one s.d.".into());
+            columns
         } else {
             self.outputs.clone()
         };
@@ -34,10 +41,11 @@ impl std::fmt::Display for Explanation {
         for (b, w) in self.intercepts.iter().zip(&widths) {
             write!(f, "  {:>w$}", number(*b))?;
         }
-        for term in &self.terms {
+        for (k, term) in self.terms.iter().enumerate() {
             write!(f, "\n{:<width$}", term.name)?;
             let effect = one.then(|| term.effect());
-            for (value, w) in term.weights.iter().chain(&effect).zip(&widths) {
+            let error = errors.and_then(|e| e[k][0]);
+            for (value, w) in term.weights.iter().chain(&error).chain(&effect).zip(&widths) {
                 write!(f, "  {:>w$}", number(*value))?;
             }
         }
@@ -60,11 +68,14 @@ impl Model {
     /// # Ok::<(), fewer::Error>(())
     /// ```
     pub fn explain(&self) -> Explanation {
-        let mut terms = self.terms.clone();
-        terms.sort_by(|a, b| b.effect().abs().total_cmp(&a.effect().abs()));
+        let mut order: Vec<usize> = (0..self.terms.len()).collect();
+        let size = |k: usize| self.terms[k].effect().abs();
+        order.sort_by(|&a, &b| size(b).total_cmp(&size(a)));
+        let errors = self.standard_errors().ok();
         let class = |k: usize| self.classes.as_ref().map(|c| c[k].to_string());
         Explanation {
-            terms,
+            standard_errors: errors.map(|e| order.iter().map(|&k| e[k].clone()).collect()),
+            terms: order.iter().map(|&k| self.terms[k].clone()).collect(),
             intercepts: (0..self.outputs()).map(|k| self.intercept_of(k)).collect(),
             outputs: match self.outputs() {
                 1 => vec![class(1).unwrap_or_else(|| self.target.clone())],
