@@ -51,6 +51,7 @@ class TrainingData:
     fold_ids: npt.NDArray[np.int32] | None = None
     tol: float = float("nan")
     variant: str = ""
+    classes: int = 0  # y then holds their numbers, from 0
 
     @property
     def alphas(self) -> Array:
@@ -70,8 +71,9 @@ class TrainingData:
 class Solution:
     """What a library returns; ``claims`` (its own words) are stored but never judged.
 
-    A path has one row of ``coef`` for each penalty. Cross-validation returns the penalty it
-    chose, the weights there, and the mean squared error of every penalty, averaged over folds.
+    A path has one row of ``coef`` for each penalty; more than two classes have one for each.
+    Cross-validation returns the penalty it chose, the weights there, and the mean squared error
+    of every penalty, averaged over folds.
     """
 
     coef: Array
@@ -109,6 +111,8 @@ class Case:
     lam_ratios: tuple[float, ...] = ()  # penalties over the largest useful one, decreasing
     folds: int = 0
     goal: float | None = None  # relative suboptimality that every library is tuned to reach
+    classes: int = 0
+    data: tuple[str, ...] = ()  # files it is made of
 
     def ratios(self, quick: bool = False) -> Array:
         """The penalties over the largest useful one; a quick path is a tenth as long."""
