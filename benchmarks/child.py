@@ -108,7 +108,9 @@ def corner_of(data: TrainingData, task: str) -> TrainingData:
             largest = float(np.abs(X.T @ y).max())
         lams = lams / lams[0] * 0.5 * largest
     folds = None if data.fold_ids is None else data.fold_ids[:rows]
-    return dataclasses.replace(data, X=X, y=y, lams=lams, fold_ids=folds)
+    # With a loose tolerance some libraries stop before they have compiled everything.
+    tol = min(data.tol, 1e-3)
+    return dataclasses.replace(data, X=X, y=y, lams=lams, fold_ids=folds, tol=tol)
 
 
 def time_pass(data: TrainingData) -> float:

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from papers.experiment import data_folder
+
 Array = npt.NDArray[np.float64]
 Matrix = Any  # an Array, or a scipy.sparse matrix in CSC form
 
@@ -118,6 +120,13 @@ class Case:
         """The penalties over the largest useful one; a quick path is a tenth as long."""
         ratios = np.array(self.lam_ratios)
         return ratios[::11] if quick and len(ratios) > 11 else ratios
+
+    def missing(self) -> str | None:
+        """Which file it lacks here, if any."""
+        for name in self.data:
+            if not (data_folder() / name).is_file():
+                return f"data file {name} is not here (set FEWER_DATA to its folder)"
+        return None
 
     def problem(self, quick: bool = False) -> Problem:
         """Generate the problem from the seed of the case."""

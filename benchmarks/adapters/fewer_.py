@@ -26,8 +26,8 @@ class Fewer(Adapter):
         "logistic-path": "SMLR",
         "multinomial": "SMLR",
         "multinomial-reference": "SMLR",
-        "ridge-logistic": "SMLR",
-        "ridge-multinomial": "SMLR",
+        "ridge-logistic": "RMLR",
+        "ridge-multinomial": "RMLR",
     }
 
     def supports(self, case: Case) -> bool | str:
@@ -38,6 +38,8 @@ class Fewer(Adapter):
         name = self.names[case.task]
         if not hasattr(fewer, name):
             return f"this version has no {name}"
+        if case.task == "logistic-path" and not hasattr(fewer.SMLR, "path"):
+            return "this version has no SMLR.path"
         if _symmetric(case.task):
             known = inspect.signature(getattr(fewer, name)).parameters
             if "parameterization" not in known:
@@ -61,18 +63,15 @@ class Fewer(Adapter):
         if case.task == "lasso-cv":
             return function(lams=data.lams, cv=data.folds, **settings).fit(data.X, data.y)
         if case.task == "logistic-path":
-            return _path(function(**settings), data)
+            return function(**settings).path(data.X, data.y, lams=data.lams)
         if _symmetric(case.task):
             settings["parameterization"] = "symmetric"
-        if case.task.startswith("ridge"):
-            settings["l1_ratio"] = 0.0
         return function(lam=float(data.lams[0]), **settings).fit(data.X, data.y)
 
     def solution(self, fitted: Any, data: TrainingData) -> Solution:
         if hasattr(fitted, "coefs"):
-            return Solution(np.asarray(fitted.coefs, dtype=np.float64))
-        if isinstance(fitted, np.ndarray):
-            return Solution(fitted)
+            coefs = np.asarray(fitted.coefs, dtype=np.float64)
+            return Solution(coefs[:, 0] if coefs.ndim == 3 else coefs)
         if data.classes:
             coef = np.asarray(fitted.coef_)
             return Solution(coef[0] if data.classes == 2 else coef)
@@ -84,15 +83,6 @@ class Fewer(Adapter):
 
 def _symmetric(task: str) -> bool:
     return task in ("multinomial", "ridge-multinomial")
-
-
-def _path(model: Any, data: TrainingData) -> Any:
-    import json
-
-    from fewer import _core
-
-    settings, problem = model._problem(data.X, data.y, None)
-    return _core.fit_path(model._method, json.dumps(settings), problem, data.lams)["coefs"]
 
 
 ADAPTERS = (Fewer,)
