@@ -38,7 +38,7 @@ EXPERIMENT = Experiment(
             RBF,
             120,
             {"smlr": ("0", "10"), "rmlr": ("1", "80"), "svm": ("2", "")},
-            {"smlr": (5.2, 7.5), "rmlr": (5.2, 80.0), "svm": (6.5, None)},
+            {"smlr": (5.2, None), "rmlr": (5.2, 80.0)},
             repetitions=5,
         )
     ),
