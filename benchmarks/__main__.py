@@ -87,6 +87,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     results = []
     for case in cases:
+        if missing := case.missing():
+            print(f"{case.name}: skipped, {missing}", file=sys.stderr)
+            continue
         done = run(case, adapters, settings, lambda text: print(text, file=sys.stderr))
         table = as_markdown(case, done.entries, settings, done.facts)
         numbers = as_json(case, done.entries, settings, done.facts)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
+from benchmarks import data
 from benchmarks.problem import Array, Case, Matrix, Problem, Sizes, Target
 
 
@@ -70,22 +73,65 @@ def _lasso_truth(rng: np.random.Generator, X: Matrix, sizes: Sizes, noise_ratio:
     return Problem(X, y, np.zeros((0, sizes.p)), np.zeros(0), coef, 0.0, noise_std)
 
 
-def _lasso_dense(rng: np.random.Generator, sizes: Sizes) -> Problem:
-    # In Fortran order, which all the libraries ask for; corr(x_i, x_j) = 0.5^|i-j|.
+def _correlated_columns(rng: np.random.Generator, sizes: Sizes, rho: float) -> Array:
+    # In Fortran order, which all the libraries ask for.
     X = rng.standard_normal((sizes.p, sizes.n)).T
     for j in range(1, sizes.p):
-        X[:, j] = 0.5 * X[:, j - 1] + np.sqrt(0.75) * X[:, j]
-    return _lasso_truth(rng, X, sizes, noise_ratio=0.5)
+        X[:, j] = rho * X[:, j - 1] + np.sqrt(1 - rho**2) * X[:, j]
+    return X
+
+
+def _lasso_dense(rng: np.random.Generator, sizes: Sizes) -> Problem:
+    return _lasso_truth(rng, _correlated_columns(rng, sizes, 0.5), sizes, noise_ratio=0.5)
 
 
 def _lasso_sparse(rng: np.random.Generator, sizes: Sizes) -> Problem:
     density = max(1e-3, 5.0 / sizes.n)  # a quick problem keeps a few values in each column
     X = scipy.sparse.random(sizes.n, sizes.p, density, "csc", rng=rng, data_rvs=rng.standard_normal)
-    X = scipy.sparse.csc_matrix(X)
-    X.sort_indices()
-    # R and the compiled loops of most libraries want 32-bit indices.
-    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
-    return _lasso_truth(rng, X, sizes, noise_ratio=0.5)
+    return _lasso_truth(rng, data.in_csc(X), sizes, noise_ratio=0.5)
+
+
+def _classes(
+    rng: np.random.Generator,
+    X: Matrix,
+    sizes: Sizes,
+    classes: int,
+    share: Array | None = None,
+) -> Problem:
+    """Labels drawn from the softmax of sparse linear functions of standard deviation 2.
+
+    ``share`` says how probable each column is to be a true term.
+    """
+    coef = np.zeros((1 if classes == 2 else classes, sizes.p))
+    for row in coef:
+        support = rng.choice(sizes.p, size=sizes.terms, replace=False, p=share)
+        row[support] = rng.choice([-1.0, 1.0], sizes.terms) * rng.uniform(0.5, 1.5, sizes.terms)
+    scores = X @ coef.T
+    deviation = scores.std(axis=0)
+    scores, coef = 2 * scores / deviation, 2 * coef / deviation[:, None]
+    if classes == 2:
+        scores = np.hstack([np.zeros_like(scores), scores])
+    # The largest of scores with Gumbel noise has the probabilities of the softmax.
+    y = np.argmax(scores + rng.gumbel(size=scores.shape), axis=1).astype(np.float64)
+    return Problem(X, y, np.zeros((0, sizes.p)), np.zeros(0), coef, 0.0, 0.0)
+
+
+def _dense_classes(
+    rng: np.random.Generator, sizes: Sizes, *, classes: int = 2, rho: float = 0.5
+) -> Problem:
+    return _classes(rng, _correlated_columns(rng, sizes, rho), sizes, classes)
+
+
+def _sparse_classes(rng: np.random.Generator, sizes: Sizes) -> Problem:
+    """One value in a thousand, in columns as unequally full as those of words are."""
+    density = max(1e-3, 5.0 / sizes.n)
+    share = 1 / (np.arange(sizes.p) + sizes.p / 1000)
+    counts = np.clip(density * sizes.n * sizes.p * share / share.sum(), 1, sizes.n).astype(int)
+    rows = [rng.choice(sizes.n, size=count, replace=False) for count in counts]
+    columns = np.repeat(np.arange(sizes.p), counts)
+    values = rng.standard_normal(len(columns))
+    X = scipy.sparse.coo_matrix((values, (np.concatenate(rows), columns)), (sizes.n, sizes.p))
+    return _classes(rng, data.in_csc(X), sizes, 2, share / share.sum())
 
 
 def log_spaced(count: int, smallest: float) -> tuple[float, ...]:
@@ -123,6 +169,134 @@ _LASSO_SPARSE: dict[str, Any] = {
     "quick_sizes": Sizes(n=400, p=800, terms=10, n_test=0),
     "seed": 20030913,
 }
+
+_LOSS = "−Σ log p(y)"
+_REACH = (
+    "no intercept, nothing standardised. Every library at the loosest tolerance with which "
+    "(P − P*)/P* ≤ 1e-6"
+)
+_LOGISTIC: dict[str, Any] = {
+    "task": "logistic",
+    "classes": 2,
+    "measures": ("suboptimality", "terms"),
+    "goal": 1e-6,
+    "timeout_s": 300.0,
+    "quick_sizes": Sizes(n=200, p=400, terms=10, n_test=0),
+}
+
+
+def _pair(name: str, title: str, ask: str, **more: Any) -> tuple[Case, Case]:
+    """One problem at two penalties."""
+    cases = (
+        Case(
+            name=name + suffix,
+            title=f"{title}, at {ratio:g} λ_max",
+            ask=f"{ask}, {_REACH}.",
+            lam_ratios=(ratio,),
+            **{**_LOGISTIC, **more},
+        )
+        for suffix, ratio in (("", 0.1), ("-small-lambda", 0.01))
+    )
+    first, second = cases
+    return first, second
+
+
+def _real(
+    name: str, title: str, load: Callable[[], data.Set], sizes: tuple[int, int], **more: Any
+) -> tuple[Case, Case]:
+    """A data set from a file."""
+    task = "logistic" if more.get("classes", 2) == 2 else "multinomial"
+    ask = f"{_LOSS} + λ‖W‖₁" + (", one row of W for each class" if task == "multinomial" else "")
+    settings = {
+        "task": task,
+        "generate": partial(data.problem_of, load),
+        "sizes": Sizes(*sizes, terms=0, n_test=0),
+        "quick_sizes": Sizes(n=min(sizes[0], 400), p=min(sizes[1], 300), terms=0, n_test=0),
+        "seed": 20050600,
+        "data": data.FILES[load],
+        **more,
+    }
+    return _pair(f"{task}-{name}", title, ask, **settings)
+
+
+_FIVE: dict[str, Any] = {
+    "classes": 5,
+    "generate": partial(_dense_classes, classes=5, rho=0.5),
+    "sizes": Sizes(n=3_000, p=500, terms=30, n_test=0),
+    "quick_sizes": Sizes(n=300, p=60, terms=5, n_test=0),
+    "seed": 20050603,
+}
+_TALL: dict[str, Any] = {
+    "generate": _dense_classes,
+    "sizes": Sizes(n=10_000, p=1_000, terms=50, n_test=0),
+    "seed": 20050601,
+}
+
+LOGISTIC: tuple[Case, ...] = (
+    *_pair("logistic-dense", "Logistic regression, dense", f"{_LOSS} + λ‖w‖₁", **_TALL),
+    *_pair(
+        "logistic-wide",
+        "Logistic regression, many more columns than rows",
+        f"{_LOSS} + λ‖w‖₁, columns correlating as 0.9^|i-j|",
+        generate=partial(_dense_classes, rho=0.9),
+        sizes=Sizes(n=200, p=20_000, terms=20, n_test=0),
+        seed=20050602,
+    ),
+    *_pair(
+        "multinomial-dense",
+        "Multinomial regression, dense",
+        f"{_LOSS} + λ‖W‖₁, one row of W for each class",
+        task="multinomial",
+        **_FIVE,
+    ),
+    *_pair(
+        "multinomial-reference-dense",
+        "Multinomial regression with a reference class, dense",
+        f"{_LOSS} + λ‖W‖₁, the last class without weights (no other library has this problem)",
+        task="multinomial-reference",
+        **_FIVE,
+    ),
+    *_pair(
+        "logistic-sparse",
+        "Logistic regression, sparse",
+        f"{_LOSS} + λ‖w‖₁, CSC, one value in a thousand is nonzero, columns as unequal as words",
+        generate=_sparse_classes,
+        sizes=Sizes(n=20_000, p=50_000, terms=150, n_test=0),
+        quick_sizes=Sizes(n=400, p=800, terms=10, n_test=0),
+        seed=20050604,
+    ),
+    Case(
+        name="logistic-path",
+        title="A path of logistic regressions, more columns than rows",
+        ask=f"{_LOSS} + λ‖w‖₁, {_REACH} at the worst of 100 λ, log-spaced from λ_max to "
+        "0.01 λ_max; terms are those of the last.",
+        generate=_dense_classes,
+        sizes=Sizes(n=1_000, p=5_000, terms=100, n_test=0),
+        seed=20050605,
+        lam_ratios=log_spaced(100, 0.01),
+        **{**_LOGISTIC, "task": "logistic-path"},
+    ),
+    *_pair(
+        "ridge-logistic-dense",
+        "Ridge logistic regression, dense",
+        f"{_LOSS} + (λ/2)‖w‖², λ_max that of the L1 penalty",
+        task="ridge-logistic",
+        **_TALL,
+    ),
+    *_pair(
+        "ridge-multinomial-dense",
+        "Ridge multinomial regression, dense",
+        f"{_LOSS} + (λ/2)‖W‖², one row of W for each class, λ_max that of the L1 penalty",
+        task="ridge-multinomial",
+        **_FIVE,
+    ),
+    *_real("golub", "Leukaemia", data.golub, (72, 7129)),
+    *_real("colon", "Colon tumours", data.colon, (62, 2000)),
+    *_real("madelon", "Madelon", data.madelon, (2600, 500)),
+    *_real("news20", "Twenty newsgroups", data.news20, (11_314, 130_107), classes=20),
+    *_real("mnist", "Handwritten digits", data.mnist, (60_000, 784), classes=10),
+    *_real("mnist-10000", "10 000 handwritten digits", data.mnist, (10_000, 784), classes=10),
+)
 
 _SELECTION = ("test_rmse", "terms", "true_terms", "false_terms", "stationarity")
 
@@ -212,4 +386,5 @@ CASES: tuple[Case, ...] = (
         lam_ratios=(0.01,),
         **_LASSO_SPARSE,
     ),
+    *LOGISTIC,
 )

@@ -19,6 +19,7 @@ import scipy.sparse
 
 from benchmarks.adapters.base import Adapter
 from benchmarks.cases import CASES
+from benchmarks.logistic import Logistic
 from benchmarks.problem import Case, TrainingData
 
 _WARM_UP = {False: (64, 8), True: (2000, 200)}  # a sparse corner must hold some values
@@ -85,10 +86,11 @@ def load(job: dict[str, Any]) -> TrainingData:
         np.load(job["fold_ids"]) if job["task"] == "lasso-cv" else None,
         job["tol"],
         job["variant"],
+        job["classes"],
     )
 
 
-def corner_of(data: TrainingData) -> TrainingData:
+def corner_of(data: TrainingData, task: str) -> TrainingData:
     """A tiny problem of the same kind: compiled code depends on types and layout."""
     rows, columns = _WARM_UP[scipy.sparse.issparse(data.X)]
     X, y = data.X[:rows, :columns], data.y[:rows].copy()
@@ -100,9 +102,15 @@ def corner_of(data: TrainingData) -> TrainingData:
     lams = data.lams
     if len(lams):
         # The same part of the largest penalty, which is not known here: the first will do.
-        lams = lams / lams[0] * 0.5 * float(np.abs(X.T @ y).max())
+        if data.classes:
+            largest = Logistic.of(task, data.classes, X, y).largest_lam()
+        else:
+            largest = float(np.abs(X.T @ y).max())
+        lams = lams / lams[0] * 0.5 * largest
     folds = None if data.fold_ids is None else data.fold_ids[:rows]
-    return dataclasses.replace(data, X=X, y=y, lams=lams, fold_ids=folds)
+    # With a loose tolerance some libraries stop before they have compiled everything.
+    tol = min(data.tol, 1e-3)
+    return dataclasses.replace(data, X=X, y=y, lams=lams, fold_ids=folds, tol=tol)
 
 
 def time_pass(data: TrainingData) -> float:
@@ -117,7 +125,7 @@ def time_pass(data: TrainingData) -> float:
 
 def warm_up(adapter: Adapter, data: TrainingData, case: Case) -> float:
     """Fit a tiny corner of the data, so that compilation and lazy imports are not timed."""
-    corner = adapter.arrange(corner_of(data))
+    corner = adapter.arrange(corner_of(data, case.task))
     start = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

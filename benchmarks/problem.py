@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from papers.experiment import data_folder
+
 Array = npt.NDArray[np.float64]
 Matrix = Any  # an Array, or a scipy.sparse matrix in CSC form
 
@@ -51,6 +53,7 @@ class TrainingData:
     fold_ids: npt.NDArray[np.int32] | None = None
     tol: float = float("nan")
     variant: str = ""
+    classes: int = 0  # y then holds their numbers, from 0
 
     @property
     def alphas(self) -> Array:
@@ -70,8 +73,9 @@ class TrainingData:
 class Solution:
     """What a library returns; ``claims`` (its own words) are stored but never judged.
 
-    A path has one row of ``coef`` for each penalty. Cross-validation returns the penalty it
-    chose, the weights there, and the mean squared error of every penalty, averaged over folds.
+    A path has one row of ``coef`` for each penalty; more than two classes have one for each.
+    Cross-validation returns the penalty it chose, the weights there, and the mean squared error
+    of every penalty, averaged over folds.
     """
 
     coef: Array
@@ -109,11 +113,20 @@ class Case:
     lam_ratios: tuple[float, ...] = ()  # penalties over the largest useful one, decreasing
     folds: int = 0
     goal: float | None = None  # relative suboptimality that every library is tuned to reach
+    classes: int = 0
+    data: tuple[str, ...] = ()  # files it is made of
 
     def ratios(self, quick: bool = False) -> Array:
         """The penalties over the largest useful one; a quick path is a tenth as long."""
         ratios = np.array(self.lam_ratios)
         return ratios[::11] if quick and len(ratios) > 11 else ratios
+
+    def missing(self) -> str | None:
+        """Which file it lacks here, if any."""
+        for name in self.data:
+            if not (data_folder() / name).is_file():
+                return f"data file {name} is not here (set FEWER_DATA to its folder)"
+        return None
 
     def problem(self, quick: bool = False) -> Problem:
         """Generate the problem from the seed of the case."""

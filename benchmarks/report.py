@@ -11,7 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from benchmarks.problem import Case
+from benchmarks.problem import Case, Sizes
 from benchmarks.runner import OK, Entry, Settings
 
 _HEADINGS = {
@@ -124,7 +124,7 @@ def as_markdown(
     parts = [
         f"## {case.name}: {case.title}",
         case.ask,
-        f"n = {sizes.n}, p = {sizes.p}, {sizes.terms} true terms, {settings.repeats} repeats, "
+        f"n = {sizes.n}, p = {sizes.p}, {_kind(case, sizes)}{settings.repeats} repeats, "
         f"{settings.threads} thread{'s' if settings.threads > 1 else ''}; ratios of minimum "
         f"{clock} time. {_machine_line(entries)}",
         _table(rows),
@@ -136,6 +136,11 @@ def as_markdown(
     if notes := [f"- {e.library}: {_note(e)}" for e in entries if _note(e)]:
         parts.append("\n".join(notes))
     return "\n\n".join(parts) + "\n"
+
+
+def _kind(case: Case, sizes: Sizes) -> str:
+    classes = f"{case.classes} classes, " if case.classes else ""
+    return classes + (f"{sizes.terms} true terms, " if sizes.terms else "")
 
 
 _GOAL_HEADER = ["version", "tolerance", "passes"]

@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from benchmarks import goals
 from benchmarks.adapters.base import Adapter
 from benchmarks.judge import judge
-from benchmarks.lasso import Reference, judge_lasso, largest_lam, meets
+from benchmarks.lasso import Reference, meets
 from benchmarks.problem import Array, Case, Problem, Solution
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -147,6 +148,7 @@ class Stage:
             "n": X.shape[0],
             "p": X.shape[1],
             "sparse": scipy.sparse.issparse(X),
+            "classes": self.case.classes,
             "tol": setting.tol,
             "variant": setting.variant,
             **{name: str(self.folder / f"{name}.npy") for name in names},
@@ -171,7 +173,7 @@ class Stage:
         """One measured and judged fit."""
         solution, record = self.run(adapter, setting)
         if self.reference is not None:
-            record["judged"] = judge_lasso(self.case, self.problem, solution, self.reference)
+            record["judged"] = goals.judge(self.case, self.problem, solution, self.reference)
         else:
             record["judged"] = judge(self.problem, solution, self.case.measures, adapter.solves)
         return record
@@ -230,7 +232,7 @@ def stage(
     problem = save_problem(problem, folder)
     if lams is None:
         ratios = case.ratios(settings.quick)
-        lams = ratios * largest_lam(problem.X, problem.y) if len(ratios) else np.zeros(0)
+        lams = ratios * goals.largest_lam(case, problem) if len(ratios) else np.zeros(0)
     np.save(folder / "lams.npy", lams)
     fold_ids = None
     if case.folds:
@@ -296,7 +298,7 @@ def reference_facts(here: Stage) -> dict[str, Any]:
         return {}
     return {
         "goal": here.case.goal,
-        "lam_max": largest_lam(here.problem.X, here.problem.y),
+        "lam_max": goals.largest_lam(here.case, here.problem),
         "reference": reference.source,
         "reference_gap": reference.worst_gap,
         "reference_terms": int(np.count_nonzero(reference.coefs[-1])),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 from collections.abc import Iterator
 
 import numpy as np
@@ -16,8 +17,10 @@ Rows = npt.NDArray[np.intp]
 
 def read(name: str) -> tuple[Array, Labels]:
     """Features and target of a CSV file with a header, the target as text in the last column."""
-    with (data_folder() / name).open(encoding="utf-8", newline="") as file:
-        rows = list(csv.reader(file))[1:]
+    path = data_folder() / name
+    content = path.read_bytes()
+    text = (gzip.decompress(content) if path.suffix == ".gz" else content).decode()
+    rows = list(csv.reader(text.splitlines()))[1:]
     features = np.array([row[:-1] for row in rows], dtype=np.float64)
     return features, np.array([row[-1] for row in rows])
 
@@ -28,6 +31,18 @@ def split(rng: np.random.Generator, groups: npt.ArrayLike, per_group: int) -> tu
     parts = [rng.permutation(np.flatnonzero(groups == group)) for group in np.unique(groups)]
     train = np.concatenate([part[:per_group] for part in parts])
     return train, np.concatenate([part[per_group:] for part in parts])
+
+
+def stratified_folds(
+    rng: np.random.Generator, groups: npt.ArrayLike, count: int
+) -> Iterator[tuple[Rows, Rows]]:
+    """As ``folds``, each group spread over all of them."""
+    groups = np.asarray(groups)
+    order = np.concatenate(
+        [rng.permutation(np.flatnonzero(groups == group)) for group in np.unique(groups)]
+    )
+    for k in range(count):
+        yield np.concatenate([order[j::count] for j in range(count) if j != k]), order[k::count]
 
 
 def folds(rng: np.random.Generator, rows: int, count: int) -> Iterator[tuple[Rows, Rows]]:

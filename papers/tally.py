@@ -15,11 +15,19 @@ _LARGE = 1e-4
 
 
 def weights_kept(model: Any) -> int:
-    """Functions of the basis with a weight, the intercept aside."""
-    if model.variant == "exact":
+    """Functions of the basis with a weight, or weights of all classes; the intercept aside."""
+    if _variant(model) is None:
+        return int(np.count_nonzero(model.coef_))
+    if _variant(model) == "exact":
         return int(model.n_terms_)
     sizes = np.max(np.abs(np.atleast_2d(model.coef_)), axis=0)
     return int(np.count_nonzero(sizes > _LARGE * np.max(sizes)))
+
+
+def _variant(model: Any) -> str | None:
+    """Which form of the algorithm, where a method has several."""
+    variant: str | None = getattr(model, "variant", None)
+    return variant
 
 
 class Tally:
@@ -38,7 +46,7 @@ class Tally:
             self._unfinished += 1
             return
         self._terms[arm].append(weights_kept(model))
-        if model.variant == "exact":
+        if _variant(model) != "paper":
             self._certificate = max(self._certificate, float(model.certificate_))
 
     def values(self) -> dict[str, float]:

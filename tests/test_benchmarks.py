@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gzip
 import importlib
 import json
 import sys
@@ -18,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks import __main__ as command  # noqa: E402
 from benchmarks.adapters import discover  # noqa: E402
 from benchmarks.cases import CASES  # noqa: E402
+from benchmarks.data import problem_of, read_csv, standardised  # noqa: E402
 from benchmarks.judge import (  # noqa: E402
     jeffreys_objective,
     jeffreys_stationarity,
@@ -25,7 +27,8 @@ from benchmarks.judge import (  # noqa: E402
     lasso_objective,
 )
 from benchmarks.lasso import certify, gaps, judge_lasso, meets, objectives, polish  # noqa: E402
-from benchmarks.problem import Problem, Solution, TrainingData  # noqa: E402
+from benchmarks.logistic import TASKS, Logistic, judge_logistic, solve  # noqa: E402
+from benchmarks.problem import Problem, Sizes, Solution, TrainingData  # noqa: E402
 from benchmarks.report import as_json, as_markdown, ratios, target_verdict  # noqa: E402
 from benchmarks.runner import Entry, Settings, first_entry, run, run_case  # noqa: E402
 
@@ -289,6 +292,136 @@ def test_judge_of_the_lasso() -> None:
     assert meets(1e-6, {**judged, "curve_error": 1e-4})
     with pytest.raises(ValueError, match=r"\(5,\), the problem has \(2, 5\)"):
         judge_lasso(CASE["lasso-path"], problem, Solution(coefs[0]), reference)
+
+
+def class_problem(classes: int) -> tuple[Any, Any]:
+    rng = np.random.Generator(np.random.PCG64(4))
+    X = rng.standard_normal((60, 8))
+    y = (rng.random(60) * classes).astype(np.int64).astype(np.float64)
+    return X, y
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_the_judge_finds_the_optimum_of_every_task(task: str) -> None:
+    classes = 3 if "multinomial" in task else 2
+    X, y = class_problem(classes)
+    goal = Logistic.of(task, classes, X, y)
+    lam = 0.2 * goal.largest_lam()
+    W = goal.minimise(np.zeros(goal.shape), lam)
+    assert goal.gap(W, lam) < 1e-9
+    best = goal.objective(W, lam)
+    rng = np.random.Generator(np.random.PCG64(5))
+    for size in (1e-1, 1e-3):
+        worse = W + size * rng.standard_normal(W.shape)
+        excess = goal.objective(worse, lam) - best
+        assert 0 < excess <= goal.gap(worse, lam) * goal.objective(worse, lam) * (1 + 1e-9)
+    if not goal.ridge:
+        assert np.count_nonzero(goal.minimise(0 * W, 1.0001 * goal.largest_lam())) == 0
+        assert np.count_nonzero(goal.minimise(0 * W, 0.99 * goal.largest_lam())) > 0
+
+
+def test_logistic_objective_by_hand() -> None:
+    X, y = np.eye(2), np.array([0.0, 1.0])
+    goal = Logistic.of("logistic", 2, X, y)
+    W = np.array([[-1.0, 2.0]])
+    loss = np.log1p(np.exp(-1.0)) + np.log1p(np.exp(-2.0))
+    assert goal.objective(W, 0.5) == pytest.approx(loss + 1.5)
+    ridge = Logistic.of("ridge-logistic", 2, X, y)
+    assert ridge.objective(W, 0.5) == pytest.approx(loss + 1.25)
+
+
+def test_the_judge_agrees_with_scikit_learn() -> None:
+    linear_model = pytest.importorskip("sklearn.linear_model")
+    X, y = class_problem(3)
+    for task, classes in (("ridge-logistic", 2), ("ridge-multinomial", 3)):
+        labels = np.minimum(y, classes - 1)
+        goal = Logistic.of(task, classes, X, labels)
+        model = linear_model.LogisticRegression(C=0.5, fit_intercept=False, tol=1e-12)
+        model.fit(X, labels)
+        found = goal.minimise(np.zeros(goal.shape), 2.0)
+        assert found == pytest.approx(model.coef_, abs=1e-5)
+
+
+def test_judge_of_logistic_regression() -> None:
+    X, y = class_problem(3)
+    case = CASE["multinomial-reference-dense"]
+    case = dataclasses.replace(case, classes=3)
+    problem = Problem(X, y, X[:0], y[:0], np.zeros(0), 0.0, 0.0)
+    lams = np.array([2.0])
+    reference = solve(case, problem, lams)
+    full = np.vstack([reference.coefs.reshape(2, 8), np.zeros(8)])
+    judged = judge_logistic(case, problem, Solution(full), reference)
+    assert judged["suboptimality"] == pytest.approx(0, abs=1e-12)
+    assert judged["terms"] == np.count_nonzero(full)
+    with pytest.raises(ValueError, match="class of reference"):
+        judge_logistic(case, problem, Solution(full + 1), reference)
+    with pytest.raises(ValueError, match=r"\(8,\), expected \(3, 8\)"):
+        judge_logistic(case, problem, Solution(full[0]), reference)
+    with pytest.raises(ValueError, match="not finite"):
+        judge_logistic(case, problem, Solution(full * np.nan), reference)
+
+
+def test_data_from_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FEWER_DATA", str(tmp_path))
+    text = "a,b,c,target\n1,2,5,no\n3,0,5,yes\n5,4,5,no\n"
+    (tmp_path / "x.csv.gz").write_bytes(gzip.compress(text.encode()))
+    X, y = read_csv("x.csv.gz")
+    assert X.shape == (3, 3)
+    assert y.tolist() == [0, 1, 0]
+    Z = standardised(X)
+    assert Z.shape == (3, 2)
+    assert Z.mean(axis=0) == pytest.approx(0)
+    rng = np.random.Generator(np.random.PCG64(0))
+    part = problem_of(lambda: (X, y), rng, Sizes(n=2, p=1, terms=0, n_test=0))
+    assert part.X.shape == (2, 1)
+    assert part.X.max() == 5
+
+
+def test_a_case_without_its_data_is_skipped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FEWER_DATA", str(tmp_path))
+    assert command.main(["--quick", "--only", "logistic-colon"]) == 0
+    out, progress = capsys.readouterr()
+    assert out == ""
+    assert "logistic-colon: skipped, data file colon.csv.gz is not here" in progress
+
+
+LOGISTIC_PEERS = {
+    "logistic-dense": ("adelie", "celer", "glmnet", "skglm", "snapml", "sklearn-liblinear"),
+    "logistic-path": ("adelie", "glmnet"),
+    "logistic-sparse": ("adelie", "glmnet", "sklearn-liblinear", "snapml"),
+    "multinomial-dense": ("adelie", "glmnet", "sklearn-saga"),
+    "ridge-logistic-dense": ("adelie", "glmnet", "sklearn-lbfgs", "snapml"),
+    "ridge-multinomial-dense": ("adelie", "glmnet", "sklearn-newton-cg"),
+}
+
+
+@pytest.mark.parametrize(
+    ("case", "name"), [(case, name) for case, names in LOGISTIC_PEERS.items() for name in names]
+)
+def test_logistic_peers_reach_the_goal(
+    name: str, case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    adapter = ADAPTER[name]
+    if not adapter().available():
+        pytest.skip(f"{name} is {adapter.missing}")
+    first = adapter().variants(CASE[case])[:1]
+    monkeypatch.setattr(adapter, "variants", lambda self, case: first)
+    monkeypatch.setattr(adapter, "ladder", (1e-12 if name in ("adelie", "glmnet") else 1e-7,))
+    done = run(CASE[case], [adapter], Settings(repeats=1, quick=True))
+    (entry,) = done.entries
+    assert (entry.status, entry.reason) == ("ok", "")
+    assert entry.records[0]["judged"]["suboptimality"] <= 1e-6
+    assert done.facts["reference_gap"] <= 1e-8
+
+
+def test_who_cannot_do_multinomial_regression_says_why() -> None:
+    case = CASE["multinomial-dense"]
+    for name in ("celer", "skglm", "snapml", "sklearn-liblinear"):
+        assert isinstance(ADAPTER[name]().supports(case), str)
+    assert ADAPTER["sklearn-lbfgs"]().supports(case) is False
+    assert ADAPTER["sklearn"]().supports(case) is False
 
 
 def test_folds_leave_every_row_out_once() -> None:

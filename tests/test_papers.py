@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gzip
 import importlib
 import importlib.util
 import json
@@ -21,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from papers import __main__ as command  # noqa: E402
 from papers.aggregate import Estimate, columns, estimate, verdict  # noqa: E402
-from papers.data import folds, read, split  # noqa: E402
+from papers.data import folds, read, split, stratified_folds  # noqa: E402
 from papers.experiment import (  # noqa: E402
     Experiment,
     Published,
@@ -41,6 +42,8 @@ from papers.runner import (  # noqa: E402
 )
 from papers.tally import Tally, loss_and_terms, terms_of  # noqa: E402
 from papers.two_gaussians import BAYES, error_of_linear_rule, mean, sample  # noqa: E402
+
+KRISHNAPURAM = ("iris", "glass", "colon", "yeast")  # those with folds
 
 
 def toy(run: Any = None, **changes: Any) -> Experiment:
@@ -255,6 +258,20 @@ def test_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert y.tolist() == ["yes", "no"]
 
 
+def test_read_compressed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FEWER_DATA", str(tmp_path))
+    (tmp_path / "one.csv.gz").write_bytes(gzip.compress(b"a,target\n1,yes\n"))
+    X, y = read("one.csv.gz")
+    assert (X.tolist(), y.tolist()) == ([[1.0]], ["yes"])
+
+
+def test_stratified_folds_spread_every_group() -> None:
+    groups = np.repeat([0, 1], [20, 10])
+    parts = list(stratified_folds(generator(0), groups, 5))
+    assert sorted(row for _, test in parts for row in test) == list(range(30))
+    assert all(np.bincount(groups[test]).tolist() == [4, 2] for _, test in parts)
+
+
 def test_split_takes_as_many_of_each_group() -> None:
     groups = np.repeat([3, 1, 2], [5, 6, 7])
     train, test = split(generator(0), groups, 4)
@@ -285,6 +302,15 @@ def test_tally_counts_terms_of_converged_fits_only() -> None:
     assert terms_of("a")(table) == 5.0
     assert table["not_converged"].tolist() == [1.0, 0.0]
     assert table["certificate"].tolist() == [1e-9, 1e-8]
+
+
+def test_tally_counts_the_weights_of_all_classes() -> None:
+    tally = Tally()
+    weights = np.array([[1.0, 0.0, 2.0], [3.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    model = SimpleNamespace(coef_=weights, n_terms_=2, converged_=True, certificate_=1e-9)
+    tally.add("a", model, 1.0)
+    assert tally.values()["a_terms"] == 3.0
+    assert tally.values()["certificate"] == 1e-9
 
 
 def test_tally_leaves_out_weights_on_their_way_to_zero() -> None:
@@ -335,7 +361,10 @@ def test_quick_run_of_an_experiment(
     experiment = discover()[name]
     if missing := experiment.missing():
         pytest.skip(missing)
-    monkeypatch.setattr("papers.experiments.figueiredo_jain2001_glass.FOLDS", 2)
+    for module in ("figueiredo_jain2001_glass", *(f"krishnapuram2005_{k}" for k in KRISHNAPURAM)):
+        monkeypatch.setattr(f"papers.experiments.{module}.FOLDS", 2)
+    monkeypatch.setattr("papers.multinomial.WIDTHS", (2.0,))
+    monkeypatch.setattr("papers.multinomial.PENALTIES", 4)
     monkeypatch.setattr(command, "RESULTS", tmp_path)
     assert command.main(["--only", name, "--quick"]) == 0
     stored = json.loads((tmp_path / "quick" / f"{name}.json").read_text())

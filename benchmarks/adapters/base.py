@@ -79,33 +79,30 @@ class Adapter(ABC):
         return Solution(coef, float(fitted.intercept_), claims)
 
 
-class LassoAdapter(Adapter):
-    """A library that solves the lasso; ``fit`` returns a Solution or its ingredients."""
+class GoalAdapter(Adapter):
+    """A library that minimises the objective of a case with a goal.
+
+    It has a method for each task that it can do, by the name of the task: ``lasso_path`` takes
+    the data and returns weights, or a Solution.
+    """
+
+    cannot: ClassVar[Mapping[str, str]] = {}  # why not, of tasks that one would expect
 
     def supports(self, case: Case) -> bool | str:
-        return case.task in ("lasso", "lasso-path", "lasso-cv")
+        return hasattr(self, _method(case)) or self.cannot.get(case.task, False)
 
     def fit(self, data: TrainingData, case: Case) -> Any:
-        how = {"lasso": self.one, "lasso-path": self.path, "lasso-cv": self.cv}
-        return how[case.task](data)
-
-    @abstractmethod
-    def one(self, data: TrainingData) -> Any:
-        """The weights at ``data.lams[0]``."""
-
-    @abstractmethod
-    def path(self, data: TrainingData) -> Any:
-        """The weights at all of ``data.lams``, one row each."""
-
-    @abstractmethod
-    def cv(self, data: TrainingData) -> Any:
-        """A Solution with the chosen penalty and the curve."""
+        return getattr(self, _method(case))(data)
 
     def solution(self, fitted: Any, data: TrainingData) -> Solution:
         if isinstance(fitted, Solution):
             return fitted
         dense = fitted.toarray() if hasattr(fitted, "toarray") else fitted
         return Solution(np.array(dense, dtype=np.float64))
+
+
+def _method(case: Case) -> str:
+    return case.task.replace("-", "_")
 
 
 def looped_cv(

@@ -46,24 +46,38 @@ y <- read_npy(job$y, "double")
 alphas <- read_npy(job$lams, "double") / n
 tol <- as.numeric(job$tol)
 by_path <- job$variant == "by path"
+logistic <- as.integer(job$classes) > 0
+if (logistic) y <- factor(y)
 foldid <- if (job$task == "lasso-cv") read_npy(job$fold_ids, "integer") + 1L
+
+# Or a path ends where enough is explained.
+invisible(glmnet.control(fdev = 0, devmax = 1))
+
+# The smallest penalty without weights.
+largest_alpha <- function(X, y) {
+  if (logistic) y <- outer(as.integer(y), seq_len(nlevels(y)), "==") - 1 / nlevels(y)
+  max(abs(as.matrix(crossprod(X, y)))) / NROW(y)
+}
 
 fit <- function(X, y, alphas, foldid) {
   if (by_path) {
-    largest <- max(abs(crossprod(X, y))) / length(y)
+    largest <- largest_alpha(X, y)
     alphas <- exp(seq(log(largest), log(alphas[1]), length.out = 20))
   }
   call <- if (is.null(foldid)) glmnet else function(...) cv.glmnet(..., foldid = foldid)
-  call(X, y, lambda = alphas, intercept = FALSE, standardize = FALSE, thresh = tol,
-       maxit = 1e8, type.gaussian = "naive") # its own choice from 500 columns on
+  family <- if (!logistic) "gaussian" else if (nlevels(y) > 2) "multinomial" else "binomial"
+  call(X, y, family = family, alpha = if (grepl("^ridge", job$task)) 0 else 1, lambda = alphas,
+       intercept = FALSE, standardize = FALSE, thresh = tol, maxit = 1e8,
+       type.gaussian = "naive") # its own choice from 500 columns on
 }
 
 # The corner that benchmarks/child.py warms up with.
 rows <- seq_len(min(n, if (job$sparse == "True") 2000 else 64))
 columns <- seq_len(min(p, if (job$sparse == "True") 200 else 8))
-corner_lams <- alphas / max(alphas) * max(abs(crossprod(X[rows, columns], y[rows]))) / length(rows)
+corner_lams <- alphas / max(alphas) * largest_alpha(X[rows, columns], y[rows])
 started <- proc.time()[["elapsed"]]
-try(suppressWarnings(fit(X[rows, columns], y[rows], corner_lams, foldid[rows])), silent = TRUE)
+corner <- try(suppressWarnings(fit(X[rows, columns], y[rows], corner_lams, foldid[rows])),
+              silent = TRUE)
 warm_up <- proc.time()[["elapsed"]] - started
 
 invisible(gc())
@@ -79,13 +93,16 @@ spent <- proc.time() - started
 peak <- memory("VmHWM")
 
 extra <- ""
-if (is.null(foldid)) {
-  beta <- as.matrix(fitted$beta)
-  if (job$task == "lasso") {
-    write_npy(beta[, ncol(beta)], p, job$coef)
-  } else {
-    write_npy(t(beta), c(ncol(beta), p), job$coef)
-  }
+last <- length(fitted$lambda)
+if (is.null(foldid) && last < length(alphas)) {
+  stop("the path ended early")
+} else if (is.list(fitted$beta)) {
+  beta <- sapply(fitted$beta, function(one) one[, last])
+  write_npy(t(beta), c(ncol(beta), p), job$coef)
+} else if (is.null(foldid) && !grepl("-path$", job$task)) {
+  write_npy(fitted$beta[, last], p, job$coef)
+} else if (is.null(foldid)) {
+  write_npy(t(as.matrix(fitted$beta)), c(last, p), job$coef)
 } else {
   best <- which.min(fitted$cvm)
   write_npy(fitted$glmnet.fit$beta[, best], p, job$coef)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.adapters.base import LassoAdapter
+from benchmarks.adapters.base import GoalAdapter
 from benchmarks.problem import Case, TrainingData
 
 _VERSION = 'cat(as.character(packageVersion("glmnet")))'
@@ -31,7 +31,7 @@ def _version() -> str:
     return found.stdout.strip()
 
 
-class Glmnet(LassoAdapter):
+class Glmnet(GoalAdapter):
     name = "glmnet"
     library = "glmnet"
     module = "glmnet"
@@ -51,12 +51,14 @@ class Glmnet(LassoAdapter):
         return _version()
 
     def variants(self, case: Case) -> tuple[str, ...]:
-        return ("straight", "by path") if case.task == "lasso" else ("",)
+        one = case.task in ("lasso", "logistic", "multinomial")
+        return ("straight", "by path") if one else ("",)
 
-    def one(self, data: TrainingData) -> Any:
+    def lasso(self, data: TrainingData) -> Any:
         raise NotImplementedError("fitted in R")
 
-    path = cv = one
+    lasso_path = lasso_cv = logistic = logistic_path = lasso
+    multinomial = ridge_logistic = ridge_multinomial = lasso
 
 
 ADAPTERS = (Glmnet,)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
-from benchmarks.adapters.base import Adapter, LassoAdapter
+import numpy as np
+import scipy.sparse
+
+from benchmarks.adapters.base import Adapter, GoalAdapter
 from benchmarks.problem import Case, Solution, TrainingData
 
 
@@ -56,11 +61,11 @@ class LassoCV(_ScikitLearn):
         return LassoCV(n_jobs=data.threads).fit(data.X, data.y)
 
 
-class Lasso(_Installed, LassoAdapter):
+class Lasso(_Installed, GoalAdapter):
     name = "sklearn"
     tight = 1e-12
 
-    def one(self, data: TrainingData) -> Any:
+    def lasso(self, data: TrainingData) -> Any:
         from sklearn.linear_model import Lasso
 
         model = Lasso(
@@ -68,7 +73,7 @@ class Lasso(_Installed, LassoAdapter):
         )
         return model.fit(data.X, data.y).coef_
 
-    def path(self, data: TrainingData) -> Any:
+    def lasso_path(self, data: TrainingData) -> Any:
         from sklearn.linear_model import lasso_path
 
         _, coefs, _ = lasso_path(
@@ -76,7 +81,7 @@ class Lasso(_Installed, LassoAdapter):
         )
         return coefs.T
 
-    def cv(self, data: TrainingData) -> Any:
+    def lasso_cv(self, data: TrainingData) -> Any:
         from sklearn.linear_model import LassoCV
 
         model = LassoCV(
@@ -93,4 +98,98 @@ class Lasso(_Installed, LassoAdapter):
         )
 
 
-ADAPTERS = (ARDRegression, BayesianRidge, LassoCV, Lasso)
+class _LogisticRegression(_Installed, GoalAdapter):
+    solver: ClassVar[str]
+
+    def arrange(self, data: TrainingData) -> TrainingData:
+        sparse = scipy.sparse.issparse(data.X)
+        X = scipy.sparse.csr_matrix(data.X) if sparse else np.ascontiguousarray(data.X)
+        if sparse:
+            X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+        return dataclasses.replace(data, X=X)
+
+    def _model(self, data: TrainingData, l1_ratio: float) -> Any:
+        from sklearn.linear_model import LogisticRegression
+
+        return LogisticRegression(
+            C=1 / data.lams[0],
+            l1_ratio=l1_ratio,
+            solver=self.solver,
+            fit_intercept=False,
+            tol=data.tol,
+            max_iter=10**6,
+            warm_start=True,
+            random_state=0,
+        )
+
+    def _l1(self, data: TrainingData) -> Any:
+        return self._model(data, 1.0).fit(data.X, data.y).coef_
+
+    def _l2(self, data: TrainingData) -> Any:
+        return self._model(data, 0.0).fit(data.X, data.y).coef_
+
+
+class Liblinear(_LogisticRegression):
+    name = "sklearn-liblinear"
+    solver = "liblinear"
+    cannot: ClassVar[Mapping[str, str]] = {
+        "multinomial": "one class against the rest only",
+        "ridge-multinomial": "one class against the rest only",
+    }
+
+    def logistic(self, data: TrainingData) -> Any:
+        return self._l1(data)[0]
+
+    def logistic_path(self, data: TrainingData) -> Any:
+        model = self._model(data, 1.0)
+        fits = (model.set_params(C=1 / lam).fit(data.X, data.y) for lam in data.lams)
+        return np.array([np.array(fitted.coef_[0]) for fitted in fits])
+
+    def ridge_logistic(self, data: TrainingData) -> Any:
+        return self._l2(data)[0]
+
+
+class Saga(Liblinear):
+    name = "sklearn-saga"
+    solver = "saga"
+    cannot: ClassVar[Mapping[str, str]] = {}
+
+    def multinomial(self, data: TrainingData) -> Any:
+        return self._l1(data)
+
+    def ridge_multinomial(self, data: TrainingData) -> Any:
+        return self._l2(data)
+
+
+class Lbfgs(_LogisticRegression):
+    name = "sklearn-lbfgs"
+    solver = "lbfgs"
+
+    def ridge_logistic(self, data: TrainingData) -> Any:
+        return self._l2(data)[0]
+
+    def ridge_multinomial(self, data: TrainingData) -> Any:
+        return self._l2(data)
+
+
+class NewtonCg(Lbfgs):
+    name = "sklearn-newton-cg"
+    solver = "newton-cg"
+
+
+class NewtonCholesky(Lbfgs):
+    name = "sklearn-newton-cholesky"
+    solver = "newton-cholesky"
+
+
+ADAPTERS = (
+    ARDRegression,
+    BayesianRidge,
+    LassoCV,
+    Lasso,
+    Saga,
+    Liblinear,
+    Lbfgs,
+    NewtonCg,
+    NewtonCholesky,
+)
