@@ -19,7 +19,7 @@ const CHUNK_ROWS: usize = 4096;
 /// Rows looked at to choose the units.
 const SAMPLE_ROWS: usize = 1024;
 /// The same where looking at a row costs as much as adding it up.
-const FEW_ROWS: usize = 64;
+const FEW_ROWS: usize = 16;
 
 /// The units that sums are taken in: (value − shift) / scale.
 #[derive(Debug, Clone, PartialEq)]

@@ -110,6 +110,30 @@ pub fn add_combination(columns: &[(f64, &[f64])], y: &mut [f64]) {
     });
 }
 
+/// y += s·x·w, value by value.
+pub fn add_multiple_of_product(s: f64, x: &[f64], w: &[f64], y: &mut [f64]) {
+    pulp::Arch::new().dispatch(|| {
+        for ((y, x), w) in y.iter_mut().zip(x).zip(w) {
+            *y += s * x * w;
+        }
+    });
+}
+
+/// Σ w x².
+pub fn weighted_square(x: &[f64], w: &[f64]) -> f64 {
+    const LANES: usize = 16;
+    let mut lanes = [0.0f64; LANES];
+    let ((x, x_rest), (w, w_rest)) = (x.as_chunks::<LANES>(), w.as_chunks::<LANES>());
+    pulp::Arch::new().dispatch(|| {
+        for (x, w) in x.iter().zip(w) {
+            for l in 0..LANES {
+                lanes[l] += w[l] * x[l] * x[l];
+            }
+        }
+    });
+    lanes.iter().sum::<f64>() + x_rest.iter().zip(w_rest).map(|(x, w)| w * x * x).sum::<f64>()
+}
+
 /// y += s·x.
 pub fn axpy(s: f64, x: &[f64], y: &mut [f64]) {
     if x.len() < SHORT {

@@ -1,16 +1,26 @@
-//! Sparse columns under the curvature of a likelihood, never made dense.
+//! Columns under the curvature of a likelihood: the quadratic that touches −log p, by its rows.
 
 use super::columns::{Residuals, WorkingColumns};
 use super::gram::Gram;
-use super::hessian::weighted_curvature;
+use super::hessian::{all_curvatures, weighted_curvature};
 use crate::data::SparseView;
 use crate::likelihood::Smooth;
+use crate::linalg::{add_multiple_of_product, axpy, dot, weighted_square};
 
 /// Intercepts, then working coefficients, of the quadratic that touches −log p where it is now.
+pub(super) trait Curved: WorkingColumns {
+    /// The residuals of the likelihood, times the row weights.
+    fn residuals(&self, likelihood: &dyn Smooth) -> Residuals;
+
+    /// Second derivatives in each coefficient.
+    fn squares(&self) -> Vec<f64>;
+}
+
+/// Sparse columns, never made dense.
 ///
 /// Residuals are held row after row, an entry for each output. Columns are scaled but not
 /// centred: the intercepts make up for it.
-pub(super) struct CurvedColumns<'a> {
+pub(super) struct CurvedSparse<'a> {
     x: SparseView<'a>,
     outputs: usize,
     /// (column of the matrix, or none for an intercept; its output; its scale)
@@ -23,7 +33,7 @@ pub(super) struct CurvedColumns<'a> {
     alone: Vec<f64>,
 }
 
-impl<'a> CurvedColumns<'a> {
+impl<'a> CurvedSparse<'a> {
     pub fn new(
         x: SparseView<'a>,
         members: Vec<(Option<usize>, usize, f64)>,
@@ -38,26 +48,6 @@ impl<'a> CurvedColumns<'a> {
             shares.extend((0..x.rows()).flat_map(|i| (0..outputs).map(move |c| s[(i, c)])));
         }
         Self { x, outputs, members, shares, weights, alone }
-    }
-
-    /// The residuals of the likelihood, times the row weights.
-    pub fn residuals(&self, likelihood: &dyn Smooth) -> Residuals {
-        let residual = likelihood.residual();
-        let weight = |i: usize| self.weights.map_or(1.0, |w| w[i]);
-        let of_row = |i: usize| (0..self.outputs).map(move |c| weight(i) * residual[(i, c)]);
-        Residuals { values: (0..self.x.rows()).flat_map(of_row).collect(), offset: 0.0 }
-    }
-
-    /// Second derivatives in each coefficient.
-    pub fn squares(&self) -> Vec<f64> {
-        (0..self.members.len())
-            .map(|k| {
-                let mut square = 0.0;
-                let output = self.members[k].1;
-                self.for_each(k, |i, v| square += v * v * self.curvature(i, output, output));
-                square
-            })
-            .collect()
     }
 
     fn curvature(&self, i: usize, a: usize, b: usize) -> f64 {
@@ -82,7 +72,7 @@ impl<'a> CurvedColumns<'a> {
     }
 }
 
-impl WorkingColumns for CurvedColumns<'_> {
+impl WorkingColumns for CurvedSparse<'_> {
     fn pull(&self, k: usize, residuals: &Residuals) -> f64 {
         let output = self.members[k].1;
         let mut sum = 0.0;
@@ -124,5 +114,123 @@ impl WorkingColumns for CurvedColumns<'_> {
             self.for_each(k, |i, _| dense[i] = 0.0);
         }
         gram
+    }
+}
+
+impl Curved for CurvedSparse<'_> {
+    fn residuals(&self, likelihood: &dyn Smooth) -> Residuals {
+        let residual = likelihood.residual();
+        let weight = |i: usize| self.weights.map_or(1.0, |w| w[i]);
+        let of_row = |i: usize| (0..self.outputs).map(move |c| weight(i) * residual[(i, c)]);
+        Residuals { values: (0..self.x.rows()).flat_map(of_row).collect(), offset: 0.0 }
+    }
+
+    fn squares(&self) -> Vec<f64> {
+        (0..self.members.len())
+            .map(|k| {
+                let mut square = 0.0;
+                let output = self.members[k].1;
+                self.for_each(k, |i, v| square += v * v * self.curvature(i, output, output));
+                square
+            })
+            .collect()
+    }
+}
+
+/// Dense columns, packed one after the other; residuals are held output after output.
+pub(super) struct CurvedPacked<'a> {
+    rows: usize,
+    values: &'a [f64],
+    /// The output of each coefficient, the first ones being intercepts.
+    outputs: Vec<usize>,
+    free: usize,
+    /// Row weights times the curvature of outputs (a, b), a ≤ b, at b(b + 1)/2 + a.
+    curvature: Vec<Vec<f64>>,
+    weights: Option<&'a [f64]>,
+}
+
+impl<'a> CurvedPacked<'a> {
+    pub fn new(
+        rows: usize,
+        values: &'a [f64],
+        outputs: Vec<usize>,
+        free: usize,
+        likelihood: &dyn Smooth,
+        weights: Option<&'a [f64]>,
+    ) -> Self {
+        let curvature = all_curvatures(likelihood, weights);
+        Self { rows, values, outputs, free, curvature, weights }
+    }
+
+    /// The column of coefficient `k`, or none for an intercept's ones.
+    fn column(&self, k: usize) -> Option<&[f64]> {
+        let k = k.checked_sub(self.free)?;
+        Some(&self.values[k * self.rows..][..self.rows])
+    }
+
+    fn curvature(&self, a: usize, b: usize) -> &[f64] {
+        let (low, high) = (a.min(b), a.max(b));
+        &self.curvature[high * (high + 1) / 2 + low]
+    }
+
+    /// The column of a coefficient, times the curvature of its output and another.
+    fn curved(&self, k: usize, other: usize) -> Vec<f64> {
+        let mut curved = self.curvature(self.outputs[k], other).to_vec();
+        if let Some(x) = self.column(k) {
+            curved.iter_mut().zip(x).for_each(|(c, x)| *c *= x);
+        }
+        curved
+    }
+}
+
+impl WorkingColumns for CurvedPacked<'_> {
+    fn pull(&self, k: usize, residuals: &Residuals) -> f64 {
+        let residual = &residuals.values[self.outputs[k] * self.rows..][..self.rows];
+        self.column(k).map_or_else(|| residual.iter().sum(), |x| dot(x, residual))
+    }
+
+    fn shift(&self, k: usize, step: f64, residuals: &mut Residuals) {
+        let output = self.outputs[k];
+        for (a, residual) in residuals.values.chunks_exact_mut(self.rows).enumerate() {
+            let curvature = self.curvature(a, output);
+            match self.column(k) {
+                Some(x) => add_multiple_of_product(-step, x, curvature, residual),
+                None => axpy(-step, curvature, residual),
+            }
+        }
+    }
+
+    fn products(&self, chosen: &[usize]) -> Gram {
+        let mut gram = Gram::default();
+        gram.grow(chosen.len());
+        for (b, &k) in chosen.iter().enumerate() {
+            for (a, &l) in chosen[..=b].iter().enumerate() {
+                let curved = self.curved(k, self.outputs[l]);
+                let product =
+                    self.column(l).map_or_else(|| curved.iter().sum(), |x| dot(x, &curved));
+                gram.set(a, b, product);
+            }
+        }
+        gram
+    }
+}
+
+impl Curved for CurvedPacked<'_> {
+    fn residuals(&self, likelihood: &dyn Smooth) -> Residuals {
+        let mut values = likelihood.residual().as_slice().to_vec();
+        if let Some(w) = self.weights {
+            for of_output in values.chunks_exact_mut(self.rows) {
+                of_output.iter_mut().zip(w).for_each(|(r, w)| *r *= w);
+            }
+        }
+        Residuals { values, offset: 0.0 }
+    }
+
+    fn squares(&self) -> Vec<f64> {
+        let square = |k: usize| {
+            let curvature = self.curvature(self.outputs[k], self.outputs[k]);
+            self.column(k).map_or_else(|| curvature.iter().sum(), |x| weighted_square(x, curvature))
+        };
+        (0..self.outputs.len()).map(square).collect()
     }
 }

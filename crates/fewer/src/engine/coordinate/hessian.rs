@@ -45,9 +45,7 @@ impl Hessian {
         free: usize,
         precise: bool,
     ) -> Self {
-        let pairs = (0..likelihood.outputs()).flat_map(|b| (0..=b).map(move |a| (a, b)));
-        let curvature = pairs.map(|(a, b)| weighted_curvature(likelihood, weights, a, b));
-        let curvature = curvature.collect();
+        let curvature = all_curvatures(likelihood, weights);
         let (mut gram, products) = other.map_or_else(Default::default, |o| (o.gram, o.products));
         gram.keep(&[]);
         Self { free, precise, curvature, variables: Vec::new(), gram, products }
@@ -230,6 +228,12 @@ impl Packed<'_> {
             out.extend(column.iter().zip(factors).map(|(v, f)| T::narrowed(v * f)));
         }
     }
+}
+
+/// Row weights times the curvature of outputs (a, b), a ≤ b, at b(b + 1)/2 + a.
+pub(super) fn all_curvatures(likelihood: &dyn Smooth, weights: Option<&[f64]>) -> Vec<Vec<f64>> {
+    let pairs = (0..likelihood.outputs()).flat_map(|b| (0..=b).map(move |a| (a, b)));
+    pairs.map(|(a, b)| weighted_curvature(likelihood, weights, a, b)).collect()
 }
 
 /// Row weights times curvature.

@@ -3,12 +3,12 @@
 //! Each step minimises the second-order model of the likelihood plus the penalty itself, and goes
 //! as far as the objective falls.
 
-use super::columns::{ColumnDescent, MAX_SWEEPS, WorkingColumns};
-use super::curved::CurvedColumns;
+use super::columns::{ColumnDescent, MAX_SWEEPS};
+use super::curved::{Curved, CurvedPacked, CurvedSparse};
 use super::hessian::{Hessian, Packed};
 use super::penalty::{Penalty, best_dual_point};
 use super::quadratic::Quadratic;
-use super::{Coordinate, FREE_PULL};
+use super::{Coordinate, FREE_PULL, PRODUCTS_PER_SWEEP};
 use crate::data::SparseView;
 use crate::error::Result;
 use crate::linalg::{Matrix, add_combination, dot, products_with};
@@ -59,7 +59,7 @@ impl Coordinate<'_> {
             let gap = self.working_gap(&variables, &own, &pulls);
             let slow = gap > 0.3 * last.gap;
             // A step that the curvature cannot be blamed for.
-            self.precise |= slow
+            self.precise |= gap > 0.8 * last.gap
                 && last.fresh
                 && self.hessian.as_ref().is_some_and(|h| self.change_of(h) <= 0.1 * STALE);
             // Steps too small to be seen in the objective are taken while the gap closes.
@@ -71,17 +71,7 @@ impl Coordinate<'_> {
                 }
                 break;
             }
-            let (step, fresh) = match self.design.raw().as_sparse() {
-                Some(x) => (self.sparse_newton_step(x, &variables, &own)?, true),
-                None => {
-                    let kept = self.hessian.take();
-                    let (hessian, fresh) = match kept {
-                        Some(h) if !slow && self.still_holds(&h, &variables) => (h, false),
-                        kept => (self.new_hessian(kept), true),
-                    };
-                    (self.newton_step(hessian, &variables, &own, &pulls)?, fresh)
-                }
-            };
+            let (step, fresh) = self.step(&variables, &own, &pulls, slow)?;
             match self.search_along(&variables, &own, &pulls, &step) {
                 Some(invisible) => last = Taken { gap, invisible, fresh },
                 None if fresh && self.precise => break,
@@ -90,6 +80,41 @@ impl Coordinate<'_> {
             moved = true;
         }
         Ok(moved)
+    }
+
+    /// The step of the second-order model, and whether its curvature is that of the present point.
+    fn step(
+        &mut self,
+        variables: &[usize],
+        own: &Penalty,
+        pulls: &[f64],
+        slow: bool,
+    ) -> Result<(Vec<f64>, bool)> {
+        if let Some(x) = self.design.raw().as_sparse() {
+            return Ok((self.sparse_newton_step(x, variables, own)?, true));
+        }
+        let kept = self.hessian.take();
+        if kept.as_ref().is_some_and(|h| !slow && self.still_holds(h, variables))
+            && let Some(kept) = kept
+        {
+            return Ok((self.newton_step(kept, variables, own, pulls)?, false));
+        }
+        let budget = self.newton_sweeps_worth(variables);
+        if budget == 0 {
+            self.spent = 0.0;
+            let hessian = self.new_hessian(kept);
+            return Ok((self.newton_step(hessian, variables, own, pulls)?, true));
+        }
+        self.hessian = kept;
+        let (free, columns) = (self.intercept_count(), self.squares.len());
+        let outputs = (0..free).chain(variables.iter().map(|v| v / columns)).collect();
+        let (rows, weights) = (self.design.rows(), self.design.weights());
+        let packed = self.working.packed();
+        let curved = CurvedPacked::new(rows, packed, outputs, free, &*self.likelihood, weights);
+        let (step, sweeps) = self.step_by_columns(&curved, variables, own, budget)?;
+        let visit = 0.4 + 0.6 * self.eta.columns() as f64;
+        self.spent += visit * (sweeps * variables.len()) as f64;
+        Ok((step, true))
     }
 
     fn intercept_count(&self) -> usize {
@@ -206,7 +231,34 @@ impl Coordinate<'_> {
         Ok(beta.iter().zip(&start).map(|(b, s)| b - s).collect())
     }
 
-    /// The same for sparse columns, by descent over their rows.
+    /// The minimum of the second-order model, found by descent over the rows in so many sweeps at
+    /// most; how many there were.
+    fn step_by_columns(
+        &self,
+        curved: &dyn Curved,
+        variables: &[usize],
+        own: &Penalty,
+        budget: usize,
+    ) -> Result<(Vec<f64>, usize)> {
+        let mut residuals = curved.residuals(&*self.likelihood);
+        let squares = curved.squares();
+        let start = self.working_values(variables);
+        let mut beta = start.clone();
+        let pulls: Vec<f64> = (0..beta.len()).map(|k| curved.pull(k, &residuals)).collect();
+        let enough = INEXACT * left_to_gain(own, &squares, &beta, &pulls);
+        let done = |beta: &[f64], q: &[f64]| left_to_gain(own, &squares, beta, q) <= enough;
+        let descent = ColumnDescent {
+            columns: curved,
+            squares: &squares,
+            penalty: own,
+            small: 0,
+            observer: self.observer,
+        };
+        let (sweeps, _) = descent.solve(&mut beta, &mut residuals, enough, budget, &done)?;
+        Ok((beta.iter().zip(&start).map(|(b, s)| b - s).collect(), sweeps))
+    }
+
+    /// The same for sparse columns.
     fn sparse_newton_step(
         &self,
         x: SparseView<'_>,
@@ -220,29 +272,23 @@ impl Coordinate<'_> {
         let members =
             variables.iter().map(|&v| (Some(v % columns), v / columns, scale(v % columns)));
         let members = intercepts.chain(members).collect();
-        let curved = CurvedColumns::new(x, members, &*self.likelihood, self.design.weights());
-        let mut residuals = curved.residuals(&*self.likelihood);
-        let squares = curved.squares();
-        let start = self.working_values(variables);
-        let mut beta = start.clone();
-        let pulls: Vec<f64> = (0..beta.len()).map(|k| curved.pull(k, &residuals)).collect();
-        let enough = INEXACT * left_to_gain(own, &squares, &beta, &pulls);
-        let done = |beta: &[f64], q: &[f64]| left_to_gain(own, &squares, beta, q) <= enough;
-        ColumnDescent {
-            columns: &curved,
-            squares: &squares,
-            penalty: own,
-            small: 0,
-            observer: self.observer,
-        }
-        .solve(&mut beta, &mut residuals, enough, MAX_SWEEPS, &done)?;
-        let mut step: Vec<f64> = beta.iter().zip(&start).map(|(b, s)| b - s).collect();
+        let curved = CurvedSparse::new(x, members, &*self.likelihood, self.design.weights());
+        let (mut step, _) = self.step_by_columns(&curved, variables, own, MAX_SWEEPS)?;
         // The design's columns are centred: what that takes away the intercepts give back.
         for (k, &v) in variables.iter().enumerate().filter(|_| free > 0) {
             let (centre, scale) = self.design.units(v % columns);
             step[v / columns] += step[free + k] * centre / scale;
         }
         Ok(step)
+    }
+
+    /// How many sweeps over the rows cost as much as the second derivatives that are missing.
+    fn newton_sweeps_worth(&self, variables: &[usize]) -> usize {
+        let all = variables.len() as f64;
+        let visit = 0.4 + 0.6 * self.eta.columns() as f64;
+        let cost = all * all / PRODUCTS_PER_SWEEP;
+        let worth = ((cost - self.spent) / (visit * all)) as usize;
+        if worth < 5 { 0 } else { worth }
     }
 
     /// Goes along a step as far as the objective falls; nothing if it does not, else whether the
