@@ -1,6 +1,7 @@
 //! The loops that fit a problem: each serves every pair of likelihood and prior it can.
 
 pub(crate) mod coordinate;
+pub(crate) mod evidence;
 mod least_squares;
 mod observer;
 mod outcome;

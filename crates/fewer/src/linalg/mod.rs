@@ -10,7 +10,8 @@ mod products;
 pub use cholesky::{Cholesky, NotPositiveDefinite};
 pub use matrix::{Layout, Matrix, Tile};
 pub use products::{
-    TOGETHER, add_gram, add_outer, axpy, cross_products, dot, dots, product_of_rows, symmetrise,
+    TOGETHER, add_gram, add_outer, add_transpose_products, axpy, cross_products, dot, dots,
+    multiply, product_of_rows, symmetrise,
 };
 
 /// Clears the upper halves of the vector registers.

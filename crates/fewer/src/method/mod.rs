@@ -1,21 +1,29 @@
 //! The methods of the papers: each a small file that names a likelihood, a prior, a basis and an
 //! engine.
 
+mod bls;
 mod classes;
 mod common;
 mod em;
+mod evidence;
+mod fast_laplace;
 mod lasso;
 mod penalised;
 mod probit_classifier;
+mod rvr;
 mod settings;
 mod smlr;
 mod sparse_regressor;
 mod training;
 
+pub use bls::BLS;
 pub use classes::{BalancedRule, ClassWeight};
 pub use common::BasisKind;
+pub use evidence::{EvidenceSolver, LamRule};
+pub use fast_laplace::FastLaplace;
 pub use lasso::Lasso;
 pub use probit_classifier::ProbitClassifier;
+pub use rvr::{RVR, Sparsity, SparsityRule};
 pub use settings::{Intercept, PriorKind, Variant};
 pub use smlr::SMLR;
 pub use sparse_regressor::SparseRegressor;
@@ -53,6 +61,9 @@ pub struct MethodInfo {
 pub const METHODS: &[MethodInfo] = &[
     MethodInfo { name: "SparseRegressor", short: "sparse", task: Task::Regression },
     MethodInfo { name: "Lasso", short: "lasso", task: Task::Regression },
+    MethodInfo { name: "RVR", short: "rvm", task: Task::Regression },
+    MethodInfo { name: "BLS", short: "bls", task: Task::Regression },
+    MethodInfo { name: "FastLaplace", short: "flap", task: Task::Regression },
     MethodInfo { name: "ProbitClassifier", short: "probit", task: Task::Classification },
     MethodInfo { name: "SMLR", short: "smlr", task: Task::Classification },
 ];
@@ -147,6 +158,15 @@ pub(crate) fn fit_once(
         }
         "SMLR" | "smlr" => {
             SMLR::from_json(settings)?.with_functions(functions).fit_observed(data, observer)
+        }
+        "RVR" | "rvm" => {
+            RVR::from_json(settings)?.with_functions(functions).fit_observed(data, observer)
+        }
+        "BLS" | "bls" => {
+            BLS::from_json(settings)?.with_functions(functions).fit_observed(data, observer)
+        }
+        "FastLaplace" | "flap" => {
+            FastLaplace::from_json(settings)?.with_functions(functions).fit_observed(data, observer)
         }
         _ => {
             let known: Vec<&str> = METHODS.iter().map(|m| m.short).collect();

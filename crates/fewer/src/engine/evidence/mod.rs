@@ -1,0 +1,383 @@
+//! Marginal-likelihood ascent: columns are added, re-estimated, exchanged and deleted by what each
+//! action gains exactly (Tipping & Faul 2003).
+//!
+//! Actions are not taken one at a time over all candidates. Between two looks at the candidates,
+//! the active columns and the noise are brought to a maximum by Newton steps in the logarithms of
+//! all precisions, at k³ each; then S and Q of all candidates come from one product of matrices,
+//! and several columns are added, each with its exact gain given those before it.
+
+mod block;
+mod dictionary;
+mod noise;
+mod objective;
+mod pool;
+mod posterior;
+mod settle;
+mod statistics;
+
+pub(crate) use block::block;
+pub(crate) use dictionary::{Dictionary, FromGram, FromRows};
+
+use super::{Observer, Progress, Step, Termination};
+use crate::error::{Error, Result};
+use crate::likelihood::Noise;
+use crate::linalg::Matrix;
+use crate::prior::{EvidencePrior, Factors};
+use objective::Objective;
+use posterior::{Active, Posterior};
+use statistics::Statistics;
+use std::collections::{HashMap, HashSet};
+use std::time::Instant;
+
+/// When to stop, and what there is.
+#[derive(Debug, Clone)]
+pub(crate) struct Options {
+    /// Gains below this are left.
+    pub tol: f64,
+    pub max_iter: usize,
+    pub max_terms: Option<usize>,
+    pub deadline: Option<Instant>,
+    pub noise: Noise,
+    /// Noise precision beyond which the target counts as explained exactly.
+    pub largest_precision: f64,
+    /// Where the noise precision begins, if it is estimated.
+    pub first_precision: f64,
+    /// A column whose best variance gains no more is taken out.
+    pub worthless: f64,
+    /// Rounds in which λ follows the variances between two looks at the candidates.
+    pub hyper_steps: usize,
+    /// Candidates whose correlation with an active column is above 1 less this are left out.
+    pub alignment: f64,
+    pub memory_limit: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            tol: 1e-8,
+            max_iter: 10_000,
+            max_terms: None,
+            deadline: None,
+            noise: Noise::Estimated,
+            largest_precision: 1e8,
+            first_precision: 1.0,
+            worthless: 1e-9,
+            hyper_steps: 200,
+            alignment: 1e-3,
+            memory_limit: usize::MAX,
+        }
+    }
+}
+
+/// What the engine is given of the data, in units in which columns have length 1.
+pub(crate) struct Problem<'a> {
+    pub dictionary: &'a dyn Dictionary,
+    /// (m,) Φᵀt.
+    pub cross: Vec<f64>,
+    /// tᵀt.
+    pub square: f64,
+    /// (m,) The prior is on `units[j]` times the variance of weight j.
+    pub units: Vec<f64>,
+    /// Rows, by weight.
+    pub weight: f64,
+    /// Whether an intercept under a flat prior is integrated out.
+    pub free_intercept: bool,
+    /// A column that does not count as a term.
+    pub uncounted: Option<usize>,
+}
+
+/// Where the ascent ended.
+#[derive(Debug, Clone)]
+pub(crate) struct Found {
+    /// Active columns, rising.
+    pub active: Vec<usize>,
+    /// Their weights, for columns of length 1.
+    pub mean: Vec<f64>,
+    /// The covariance of the weights.
+    pub covariance: Matrix,
+    /// Precisions of the weights.
+    pub alpha: Vec<f64>,
+    /// Noise variance.
+    pub noise: f64,
+    /// log p(t).
+    pub log_evidence: f64,
+    /// What was maximised.
+    pub objective: f64,
+    /// Effective number of parameters, the intercept not counted.
+    pub freedom: f64,
+    /// The largest gain that is left.
+    pub gain: f64,
+    pub lam: Option<f64>,
+    /// λ and the terms went round in a circle.
+    pub cycled: bool,
+    /// Candidates left out for being nearly equal to an active column.
+    pub aligned: usize,
+    pub iterations: usize,
+    pub termination: Termination,
+    /// With the signs of a minimised objective.
+    pub trace: Vec<Step>,
+}
+
+/// The state of the ascent.
+struct Ascent<'a> {
+    dictionary: &'a dyn Dictionary,
+    units: &'a [f64],
+    options: &'a Options,
+    observer: &'a dyn Observer,
+    prior: &'a mut dyn EvidencePrior,
+    /// The objective, its prior aside.
+    frame: Objective<'a>,
+    uncounted: Option<usize>,
+    /// Active columns.
+    active: Vec<usize>,
+    data: Active,
+    posterior: Posterior,
+    /// Of all columns.
+    all: Statistics,
+    /// Products of columns that were active before.
+    held: HashMap<usize, Vec<f64>>,
+    hold_noise: bool,
+}
+
+/// Maximises the evidence.
+pub(crate) fn maximise(
+    problem: &Problem<'_>,
+    prior: &mut dyn EvidencePrior,
+    options: &Options,
+    observer: &dyn Observer,
+) -> Result<Found> {
+    let nothing = Nothing;
+    let frame = Objective {
+        weight: problem.weight,
+        free_intercept: problem.free_intercept,
+        prior: &nothing,
+    };
+    let beta = match options.noise {
+        Noise::Known(variance) => 1.0 / variance,
+        Noise::Estimated => options.first_precision,
+    };
+    let data = Active { square: problem.square, ..Active::default() };
+    let posterior = Posterior::new(&data, &[], beta, observer)?;
+    let all = Statistics::new(problem.cross.clone(), prior.price() > 0.0);
+    let mut ascent = Ascent {
+        dictionary: problem.dictionary,
+        units: &problem.units,
+        options,
+        observer,
+        prior,
+        frame,
+        uncounted: problem.uncounted,
+        active: Vec::new(),
+        data,
+        posterior,
+        all,
+        held: HashMap::new(),
+        hold_noise: false,
+    };
+    ascent.run()
+}
+
+/// Stands for the prior where the objective is kept without it.
+#[derive(Debug)]
+struct Nothing;
+
+impl EvidencePrior for Nothing {
+    fn best_variance(&self, _of: Factors, _unit: f64, _noise: f64) -> f64 {
+        0.0
+    }
+}
+
+impl<'a> Ascent<'a> {
+    fn objective(&self) -> Objective<'_> {
+        Objective { prior: &*self.prior, ..self.frame }
+    }
+
+    fn active_units(&self) -> Vec<f64> {
+        self.active.iter().map(|&j| self.units[j]).collect()
+    }
+
+    fn run(&mut self) -> Result<Found> {
+        let mut trace = Vec::new();
+        let mut seen = HashSet::new();
+        let mut best: Option<Found> = None;
+        let mut termination = Termination::IterationLimit;
+        let (mut gain, mut iterations, mut cycled) = (f64::INFINITY, 0, false);
+        while iterations < self.options.max_iter {
+            self.observer.check()?;
+            iterations += 1;
+            self.settle(0.1 * self.options.tol)?;
+            self.all.refresh(&self.posterior);
+            let gains = self.gains();
+            gain = gains.iter().fold(0.0, |a: f64, g| a.max(g.1));
+            let objective = -self.objective().value(&self.posterior, &self.active_units());
+            let terms = self.counted();
+            trace.push(Step { objective, terms });
+            self.observer.progress(Progress {
+                iteration: iterations,
+                terms,
+                objective,
+                residual: gain,
+            });
+            if self.prior.has_free_hyper() {
+                let mut terms = self.active.clone();
+                terms.sort_unstable();
+                let lam = self.prior.lam().unwrap_or(0.0);
+                if !seen.insert((terms, (lam * 1e6).round() as i64)) {
+                    cycled = gain > self.options.tol;
+                    termination = Termination::Converged;
+                    break;
+                }
+                let here = self.found(gain);
+                if best.as_ref().is_none_or(|b| here.log_evidence > b.log_evidence) {
+                    best = Some(here);
+                }
+            }
+            if self.options.deadline.is_some_and(|d| Instant::now() >= d) {
+                termination = Termination::TimeLimit;
+                break;
+            }
+            let acted = if gain > self.options.tol {
+                self.add_some(&gains)?
+            } else {
+                self.exchange_some()?
+            };
+            if !acted {
+                termination = Termination::Converged;
+                break;
+            }
+        }
+        let mut found = match best {
+            Some(best) if cycled => best,
+            _ => self.found(gain),
+        };
+        found.gain = gain;
+        (found.cycled, found.iterations, found.termination) = (cycled, iterations, termination);
+        found.trace = trace;
+        Ok(found)
+    }
+
+    /// Active columns that count as terms.
+    fn counted(&self) -> usize {
+        self.active.iter().filter(|j| Some(**j) != self.uncounted).count()
+    }
+
+    fn found(&self, gain: f64) -> Found {
+        let p = &self.posterior;
+        let mut order: Vec<usize> = (0..self.active.len()).collect();
+        order.sort_unstable_by_key(|&i| self.active[i]);
+        let k = order.len();
+        let mut covariance = Matrix::zeros(k, k);
+        for (b, &j) in order.iter().enumerate() {
+            for (a, &i) in order.iter().enumerate() {
+                covariance[(a, b)] = p.sigma[(i, j)];
+            }
+        }
+        Found {
+            active: order.iter().map(|&i| self.active[i]).collect(),
+            mean: order.iter().map(|&i| p.mean[i]).collect(),
+            covariance,
+            alpha: order.iter().map(|&i| p.alpha[i]).collect(),
+            noise: 1.0 / p.beta,
+            log_evidence: self.objective().log_evidence(p),
+            objective: self.objective().value(p, &self.active_units()),
+            freedom: p.freedom(),
+            gain,
+            lam: self.prior.lam(),
+            cycled: false,
+            aligned: 0,
+            iterations: 0,
+            termination: Termination::Converged,
+            trace: Vec::new(),
+        }
+    }
+
+    /// Everything about the active columns afresh, at their precisions.
+    fn refactor(&mut self) -> Result<()> {
+        let k = self.active.len();
+        let mut gram = Matrix::zeros(k, k);
+        for b in 0..k {
+            let source = self.all.column(b);
+            let column = gram.column_mut(b).iter_mut().zip(&self.active);
+            column.for_each(|(g, &j)| *g = source[j]);
+        }
+        self.data.gram = gram;
+        self.data.cross = self.active.iter().map(|&j| self.all.cross[j]).collect();
+        let alpha = std::mem::take(&mut self.posterior.alpha);
+        self.posterior = Posterior::new(&self.data, &alpha, self.posterior.beta, self.observer)?;
+        Ok(())
+    }
+
+    /// Takes active column `i` out; the last takes its place.
+    fn remove(&mut self, i: usize) {
+        self.posterior.delete(i);
+        let j = self.active.swap_remove(i);
+        self.held.insert(j, self.all.column(i).to_vec());
+        self.all.swap_remove(i);
+    }
+
+    /// Makes columns active with the given precisions; what follows must refactor.
+    fn activate(&mut self, chosen: &[(usize, f64)]) -> Result<()> {
+        let missing: Vec<usize> =
+            chosen.iter().map(|c| c.0).filter(|j| !self.held.contains_key(j)).collect();
+        if !missing.is_empty() {
+            let products = self.dictionary.products(&missing)?;
+            for (c, &j) in missing.iter().enumerate() {
+                self.held.insert(j, products.column(c).to_vec());
+            }
+        }
+        let m = self.all.len();
+        let needed = 8 * m * (2 * (self.active.len() + self.held.len()) + 2);
+        if needed > self.options.memory_limit {
+            self.held.retain(|j, _| chosen.iter().any(|c| c.0 == *j));
+            let needed = 8 * m * (2 * (self.active.len() + self.held.len()) + 2);
+            if needed > self.options.memory_limit {
+                return Err(Error::memory(
+                    format!("a model of {} terms", self.active.len() + chosen.len()),
+                    needed as f64,
+                    self.options.memory_limit as f64,
+                    "raise memory_limit, set max_terms, or limit the centres with candidates",
+                ));
+            }
+        }
+        for &(j, alpha) in chosen {
+            if let Some(column) = self.held.remove(&j) {
+                self.all.products.extend_from_slice(&column);
+                self.active.push(j);
+                self.posterior.alpha.push(alpha);
+            }
+        }
+        Ok(())
+    }
+
+    /// For every inactive column its best variance and gain.
+    fn gains(&self) -> Vec<(f64, f64)> {
+        let (noise, beta) = (1.0 / self.posterior.beta, self.posterior.beta);
+        let m = self.all.len();
+        let mut open = vec![true; m];
+        for k in 0..self.active.len() {
+            let limit = 1.0 - self.options.alignment;
+            let column = open.iter_mut().zip(self.all.column(k));
+            column.for_each(|(o, p)| *o &= p.abs() <= limit);
+        }
+        self.active.iter().for_each(|&j| open[j] = false);
+        let full = self.options.max_terms.is_some_and(|most| self.counted() >= most);
+        let worth = |j: usize| {
+            let of = Factors {
+                s: self.all.s[j],
+                q: self.all.q[j],
+                z: self.all.z.get(j).copied().unwrap_or(0.0),
+            };
+            // What the active columns span has no s of its own but rounding.
+            if !open[j] || of.s < 1e-10 * beta || full && Some(j) != self.uncounted {
+                return (0.0, 0.0);
+            }
+            let variance = self.prior.best_variance(of, self.units[j], noise);
+            if variance > 0.0 {
+                (variance, self.prior.gain(of, variance, self.units[j], noise))
+            } else {
+                (0.0, 0.0)
+            }
+        };
+        (0..m).map(worth).collect()
+    }
+}
