@@ -553,12 +553,26 @@ fn sums(
 
 /// Σ x, Σ x² and Σ xy of one column, in lanes whose order is fixed by the length.
 fn column_sums(values: &[f64], look: Look, target: &[f64]) -> [f64; 3] {
-    const LANES: usize = 8;
-    let (shift, inverse) = (look.shift, 1.0 / look.scale);
-    let add_up = || {
+    pulp::Arch::new().dispatch(ColumnSums { values, look, target })
+}
+
+/// Inlined where the compiler knows of vector instructions, as a closure need not be.
+struct ColumnSums<'a> {
+    values: &'a [f64],
+    look: Look,
+    target: &'a [f64],
+}
+
+impl pulp::NullaryFnOnce for ColumnSums<'_> {
+    type Output = [f64; 3];
+
+    #[inline(always)]
+    fn call(self) -> [f64; 3] {
+        const LANES: usize = 8;
+        let (shift, inverse) = (self.look.shift, 1.0 / self.look.scale);
         let mut lanes = [[0.0f64; LANES]; 3];
-        let (blocks, rest) = values.as_chunks::<LANES>();
-        let (targets, target_rest) = target.as_chunks::<LANES>();
+        let (blocks, rest) = self.values.as_chunks::<LANES>();
+        let (targets, target_rest) = self.target.as_chunks::<LANES>();
         for (x, y) in blocks.iter().zip(targets) {
             for l in 0..LANES {
                 let v = (x[l] - shift) * inverse;
@@ -575,8 +589,7 @@ fn column_sums(values: &[f64], look: Look, target: &[f64]) -> [f64; 3] {
             sums[2] += v * y;
         }
         sums
-    };
-    pulp::Arch::new().dispatch(add_up)
+    }
 }
 
 fn to_frame(tile: &mut Tile, frame: &Frame) {

@@ -13,7 +13,42 @@ pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     if a.len() < SHORT {
         dot_in_lanes(a, b)
     } else {
-        pulp::Arch::new().dispatch(|| dot_in_lanes(a, b))
+        pulp::Arch::new().dispatch(Dot(a, b))
+    }
+}
+
+// A closure may be left out of line, where the compiler knows of no vector instructions; these
+// are always inlined where it does.
+struct Dot<'a>(&'a [f64], &'a [f64]);
+
+impl pulp::NullaryFnOnce for Dot<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn call(self) -> f64 {
+        dot_in_lanes(self.0, self.1)
+    }
+}
+
+struct Dots<'a>([&'a [f64]; TOGETHER], &'a [f64]);
+
+impl pulp::NullaryFnOnce for Dots<'_> {
+    type Output = [f64; TOGETHER];
+
+    #[inline(always)]
+    fn call(self) -> [f64; TOGETHER] {
+        dots_in_lanes(self.0, self.1)
+    }
+}
+
+struct AddMultiple<'a>(f64, &'a [f64], &'a mut [f64]);
+
+impl pulp::NullaryFnOnce for AddMultiple<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        add_multiple(self.0, self.1, self.2)
     }
 }
 
@@ -43,7 +78,7 @@ pub const TOGETHER: usize = 4;
 
 /// Products of four columns with one vector; each is summed in an order fixed by the length.
 pub fn dots(columns: [&[f64]; TOGETHER], v: &[f64]) -> [f64; TOGETHER] {
-    pulp::Arch::new().dispatch(|| dots_in_lanes(columns, v))
+    pulp::Arch::new().dispatch(Dots(columns, v))
 }
 
 #[inline(always)]
@@ -73,7 +108,7 @@ pub fn axpy(s: f64, x: &[f64], y: &mut [f64]) {
     if x.len() < SHORT {
         add_multiple(s, x, y)
     } else {
-        pulp::Arch::new().dispatch(|| add_multiple(s, x, y))
+        pulp::Arch::new().dispatch(AddMultiple(s, x, y))
     }
 }
 

@@ -50,7 +50,7 @@ pub(crate) fn block(
     };
     let mut posterior = Posterior::new(&data, &alpha, beta, observer)?;
     let mut termination = Termination::IterationLimit;
-    let (mut trace, mut iterations, mut change) = (Vec::new(), 0, f64::INFINITY);
+    let (mut trace, mut iterations) = (Vec::new(), 0);
     while iterations < options.max_iter {
         observer.check()?;
         iterations += 1;
@@ -67,7 +67,7 @@ pub(crate) fn block(
                 if square > 0.0 { gamma.max(0.0) / square } else { f64::INFINITY }
             })
             .collect();
-        change = alpha
+        let mut change = alpha
             .iter()
             .zip(&next)
             .filter(|(_, b)| **b < LARGEST)
@@ -112,7 +112,7 @@ pub(crate) fn block(
         log_evidence: objective.log_evidence(&posterior),
         objective: objective.value(&posterior, &units),
         freedom: posterior.freedom(),
-        gain: remaining(problem, &active, &posterior, &objective)?,
+        gain: remaining(problem, &active, &posterior, &objective),
         lam: objective.prior.lam(),
         cycled: false,
         aligned: 0,
@@ -130,10 +130,11 @@ fn remaining(
     active: &[usize],
     posterior: &Posterior,
     objective: &Objective<'_>,
-) -> Result<f64> {
+) -> f64 {
     let mut all =
         super::statistics::Statistics::new(problem.cross.clone(), objective.prior.price() > 0.0);
-    all.products = problem.dictionary.products(active)?.as_slice().to_vec();
+    let columns: Vec<usize> = (0..problem.cross.len()).collect();
+    all.products = problem.dictionary.products(&columns, active).as_slice().to_vec();
     all.refresh(posterior);
     let noise = 1.0 / posterior.beta;
     let gain = |j: usize| {
@@ -148,5 +149,5 @@ fn remaining(
             0.0
         }
     };
-    Ok((0..problem.cross.len()).map(gain).fold(0.0, f64::max))
+    (0..problem.cross.len()).map(gain).fold(0.0, f64::max)
 }

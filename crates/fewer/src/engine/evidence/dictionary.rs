@@ -4,7 +4,6 @@
 //! their own does not depend on it, and precisions of well-scaled columns are comparable.
 
 use crate::design::Design;
-use crate::error::Result;
 use crate::linalg::{Matrix, cross_products};
 use std::sync::Arc;
 
@@ -13,8 +12,8 @@ pub(crate) trait Dictionary: Sync {
     /// Number of columns.
     fn len(&self) -> usize;
 
-    /// (len, chosen) Products of all columns with some.
-    fn products(&self, chosen: &[usize]) -> Result<Matrix>;
+    /// (of, with) Products of some columns with others.
+    fn products(&self, of: &[usize], with: &[usize]) -> Matrix;
 
     /// (chosen, chosen) Products among some columns.
     fn gram(&self, chosen: &[usize]) -> Matrix;
@@ -45,13 +44,14 @@ impl Dictionary for FromRows<'_> {
         self.usable.len()
     }
 
-    fn products(&self, chosen: &[usize]) -> Result<Matrix> {
-        let mut out = self.design.apply_transpose_each(self.usable, &self.columns(chosen));
-        for c in 0..chosen.len() {
-            let column = out.column_mut(c).iter_mut().zip(&self.inverse_lengths);
-            column.for_each(|(v, f)| *v *= f);
+    fn products(&self, of: &[usize], with: &[usize]) -> Matrix {
+        let columns: Vec<usize> = of.iter().map(|&k| self.usable[k]).collect();
+        let mut out = self.design.apply_transpose_each(&columns, &self.columns(with));
+        for c in 0..with.len() {
+            let column = out.column_mut(c).iter_mut().zip(of);
+            column.for_each(|(v, &k)| *v *= self.inverse_lengths[k]);
         }
-        Ok(out)
+        out
     }
 
     fn gram(&self, chosen: &[usize]) -> Matrix {
@@ -79,11 +79,6 @@ impl FromGram<'_> {
         let scale = self.inverse_lengths[a] * self.inverse_lengths[b];
         self.gram[(self.usable[a], self.usable[b])] * scale
     }
-
-    fn block(&self, rows: &[usize], columns: &[usize]) -> Matrix {
-        let values = columns.iter().flat_map(|&b| rows.iter().map(move |&a| self.product(a, b)));
-        Matrix::from_columns(rows.len(), columns.len(), values.collect())
-    }
 }
 
 impl Dictionary for FromGram<'_> {
@@ -91,12 +86,38 @@ impl Dictionary for FromGram<'_> {
         self.usable.len()
     }
 
-    fn products(&self, chosen: &[usize]) -> Result<Matrix> {
-        let all: Vec<usize> = (0..self.len()).collect();
-        Ok(self.block(&all, chosen))
+    fn products(&self, of: &[usize], with: &[usize]) -> Matrix {
+        let values = with.iter().flat_map(|&b| of.iter().map(move |&a| self.product(a, b)));
+        Matrix::from_columns(of.len(), with.len(), values.collect())
     }
 
     fn gram(&self, chosen: &[usize]) -> Matrix {
-        self.block(chosen, chosen)
+        self.products(chosen, chosen)
+    }
+}
+
+/// Some of the columns of another dictionary.
+pub(super) struct Part<'a> {
+    pub whole: &'a dyn Dictionary,
+    pub chosen: &'a [usize],
+}
+
+impl Part<'_> {
+    fn of_whole(&self, columns: &[usize]) -> Vec<usize> {
+        columns.iter().map(|&k| self.chosen[k]).collect()
+    }
+}
+
+impl Dictionary for Part<'_> {
+    fn len(&self) -> usize {
+        self.chosen.len()
+    }
+
+    fn products(&self, of: &[usize], with: &[usize]) -> Matrix {
+        self.whole.products(&self.of_whole(of), &self.of_whole(with))
+    }
+
+    fn gram(&self, chosen: &[usize]) -> Matrix {
+        self.whole.gram(&self.of_whole(chosen))
     }
 }

@@ -13,6 +13,7 @@ mod objective;
 mod pool;
 mod posterior;
 mod settle;
+mod spread;
 mod statistics;
 
 pub(crate) use block::block;
@@ -60,7 +61,7 @@ impl Default for Options {
             deadline: None,
             noise: Noise::Estimated,
             largest_precision: 1e8,
-            first_precision: 1.0,
+            first_precision: 100.0,
             worthless: 1e-9,
             hyper_steps: 200,
             alignment: 1e-3,
@@ -139,6 +140,15 @@ struct Ascent<'a> {
     hold_noise: bool,
 }
 
+/// Columns with their precisions, and the noise variance.
+type Start = (Vec<(usize, f64)>, f64);
+
+/// Terms that are few.
+const FEW: usize = 40;
+
+/// Candidates of the first look, where there are more than twice as many.
+const COARSE: usize = 250;
+
 /// Maximises the evidence.
 pub(crate) fn maximise(
     problem: &Problem<'_>,
@@ -146,35 +156,77 @@ pub(crate) fn maximise(
     options: &Options,
     observer: &dyn Observer,
 ) -> Result<Found> {
-    let nothing = Nothing;
-    let frame = Objective {
+    let m = problem.dictionary.len();
+    let coarse = if m > 2 * COARSE && prior.is_exact() && !prior.has_free_hyper() {
+        from_few(problem, m.div_ceil(COARSE), prior, options, observer)?
+    } else {
+        None
+    };
+    let mut ascent = Ascent::new(problem, prior, options, observer)?;
+    match coarse {
+        None => ascent.run(true, FIRST_TERMS),
+        Some((chosen, noise)) => {
+            ascent.posterior.beta = 1.0 / noise;
+            ascent.activate(&chosen)?;
+            ascent.refactor()?;
+            ascent.run(true, 0)
+        }
+    }
+}
+
+/// The noise is held at its first value until there are so many terms: a model of few terms takes
+/// for noise what more of them would explain.
+const FIRST_TERMS: usize = 10;
+
+/// The columns and precisions, and the noise, that are found among every so many columns, if they
+/// are few: what depends on many columns is better sought among all of them.
+fn from_few(
+    problem: &Problem<'_>,
+    step: usize,
+    prior: &mut dyn EvidencePrior,
+    options: &Options,
+    observer: &dyn Observer,
+) -> Result<Option<Start>> {
+    let some = (0..problem.dictionary.len()).step_by(step);
+    let mut chosen: Vec<usize> = some.chain(problem.uncounted).collect();
+    chosen.sort_unstable();
+    chosen.dedup();
+    let take = |from: &[f64]| chosen.iter().map(|&j| from[j]).collect::<Vec<f64>>();
+    let dictionary = dictionary::Part { whole: problem.dictionary, chosen: &chosen };
+    let part = Problem {
+        dictionary: &dictionary,
+        cross: take(&problem.cross),
+        square: problem.square,
+        units: take(&problem.units),
         weight: problem.weight,
         free_intercept: problem.free_intercept,
-        prior: &nothing,
+        uncounted: problem.uncounted.and_then(|j| chosen.binary_search(&j).ok()),
     };
-    let beta = match options.noise {
-        Noise::Known(variance) => 1.0 / variance,
-        Noise::Estimated => options.first_precision,
-    };
-    let data = Active { square: problem.square, ..Active::default() };
-    let posterior = Posterior::new(&data, &[], beta, observer)?;
-    let all = Statistics::new(problem.cross.clone(), prior.price() > 0.0);
-    let mut ascent = Ascent {
-        dictionary: problem.dictionary,
-        units: &problem.units,
-        options,
-        observer,
-        prior,
-        frame,
-        uncounted: problem.uncounted,
-        active: Vec::new(),
-        data,
-        posterior,
-        all,
-        held: HashMap::new(),
-        hold_noise: false,
-    };
-    ascent.run()
+    let most = options.max_terms.unwrap_or(usize::MAX).min(FEW);
+    let options =
+        Options { tol: options.tol.max(1e-3), max_terms: Some(most), ..options.clone() };
+    let found = Ascent::new(&part, prior, &options, observer)?.run(false, FIRST_TERMS)?;
+    if found.active.len() >= FEW {
+        return Ok(None);
+    }
+    let columns = found.active.iter().map(|&k| chosen[k]).zip(found.alpha).collect();
+    Ok(Some((columns, found.noise)))
+}
+
+/// Rounds of the search that gain less than this are the last.
+const SEARCH: f64 = 1e-2;
+
+/// A state to come back to.
+#[derive(Clone)]
+struct Saved {
+    value: f64,
+    active: Vec<usize>,
+    alpha: Vec<f64>,
+    beta: f64,
+}
+
+fn largest(gains: &[(f64, f64)]) -> f64 {
+    gains.iter().fold(0.0, |a: f64, g| a.max(g.1))
 }
 
 /// Stands for the prior where the objective is kept without it.
@@ -188,6 +240,41 @@ impl EvidencePrior for Nothing {
 }
 
 impl<'a> Ascent<'a> {
+    /// With no active column.
+    fn new(
+        problem: &'a Problem<'_>,
+        prior: &'a mut dyn EvidencePrior,
+        options: &'a Options,
+        observer: &'a dyn Observer,
+    ) -> Result<Self> {
+        let beta = match options.noise {
+            Noise::Known(variance) => 1.0 / variance,
+            Noise::Estimated => options.first_precision,
+        };
+        let data = Active { square: problem.square, ..Active::default() };
+        let posterior = Posterior::new(&data, &[], beta, observer)?;
+        let all = Statistics::new(problem.cross.clone(), prior.price() > 0.0);
+        Ok(Self {
+            dictionary: problem.dictionary,
+            units: &problem.units,
+            options,
+            observer,
+            prior,
+            frame: Objective {
+                weight: problem.weight,
+                free_intercept: problem.free_intercept,
+                prior: &Nothing,
+            },
+            uncounted: problem.uncounted,
+            active: Vec::new(),
+            data,
+            posterior,
+            all,
+            held: HashMap::new(),
+            hold_noise: false,
+        })
+    }
+
     fn objective(&self) -> Objective<'_> {
         Objective { prior: &*self.prior, ..self.frame }
     }
@@ -196,22 +283,45 @@ impl<'a> Ascent<'a> {
         self.active.iter().map(|&j| self.units[j]).collect()
     }
 
-    fn run(&mut self) -> Result<Found> {
-        let mut trace = Vec::new();
-        let mut seen = HashSet::new();
-        let mut best: Option<Found> = None;
+    /// Ascends; `search`es on from the first maximum, and holds the noise below so many terms.
+    fn run(&mut self, search: bool, hold: usize) -> Result<Found> {
+        let options = self.options;
+                let (mut trace, mut seen) = (Vec::<Step>::new(), HashSet::new());
+        let mut best: Option<Saved> = None;
         let mut termination = Termination::IterationLimit;
         let (mut gain, mut iterations, mut cycled) = (f64::INFINITY, 0, false);
-        while iterations < self.options.max_iter {
+        let searches = search
+            && options.noise == Noise::Estimated
+            && !self.prior.has_free_hyper()
+            && self.prior.is_exact();
+        // The number of terms up to which the noise is held.
+        let mut hold = if options.noise == Noise::Estimated { hold } else { 0 };
+        let mut kicks = [10.0, 3.0].iter().cycle();
+        let mut failures = 0;
+        while iterations < options.max_iter {
             self.observer.check()?;
             iterations += 1;
-            self.settle(0.1 * self.options.tol)?;
+            self.hold_noise = self.counted() < hold;
+            let tol = (1e-3 * gain.min(1.0)).max(0.1 * options.tol);
+            self.settle(tol)?;
             self.all.refresh(&self.posterior);
-            let gains = self.gains();
-            gain = gains.iter().fold(0.0, |a: f64, g| a.max(g.1));
-            let objective = -self.objective().value(&self.posterior, &self.active_units());
+            let mut gains = self.gains();
+            gain = largest(&gains);
+            if gain <= options.tol && self.hold_noise {
+                hold = 0;
+                gain = 1.0;
+                continue;
+            }
+            if gain <= options.tol && tol > 0.1 * options.tol {
+                self.settle(0.1 * options.tol)?;
+                self.all.refresh(&self.posterior);
+                gains = self.gains();
+                gain = largest(&gains);
+            }
+            let objective = -self.value();
             let terms = self.counted();
-            trace.push(Step { objective, terms });
+            let shown = trace.last().map_or(objective, |s| s.objective.min(objective));
+            trace.push(Step { objective: shown, terms });
             self.observer.progress(Progress {
                 iteration: iterations,
                 terms,
@@ -223,37 +333,85 @@ impl<'a> Ascent<'a> {
                 terms.sort_unstable();
                 let lam = self.prior.lam().unwrap_or(0.0);
                 if !seen.insert((terms, (lam * 1e6).round() as i64)) {
-                    cycled = gain > self.options.tol;
+                    cycled = gain > options.tol;
                     termination = Termination::Converged;
                     break;
                 }
-                let here = self.found(gain);
-                if best.as_ref().is_none_or(|b| here.log_evidence > b.log_evidence) {
-                    best = Some(here);
-                }
+                self.keep_best(&mut best, self.objective().log_evidence(&self.posterior));
             }
-            if self.options.deadline.is_some_and(|d| Instant::now() >= d) {
+            if options.deadline.is_some_and(|d| Instant::now() >= d) {
                 termination = Termination::TimeLimit;
                 break;
             }
-            let acted = if gain > self.options.tol {
+            let acted = if gain > options.tol {
                 self.add_some(&gains)?
             } else {
-                self.exchange_some()?
+                search && self.spread()? || self.exchange_some()?
             };
-            if !acted {
+            if acted {
+                continue;
+            }
+            let value = self.value();
+            if !searches || self.active.is_empty() {
                 termination = Termination::Converged;
                 break;
             }
+            let before = best.as_ref().map_or(f64::NEG_INFINITY, |b| b.value);
+            failures = if value > before + SEARCH { 0 } else { failures + 1 };
+            self.keep_best(&mut best, value);
+            if failures > 0 {
+                self.restore(best.clone())?;
+            }
+            if failures == 2 {
+                self.settle(0.1 * options.tol)?;
+                self.all.refresh(&self.posterior);
+                gain = largest(&self.gains());
+                termination = Termination::Converged;
+                break;
+            }
+            let factor = kicks.next().copied().unwrap_or(1.0);
+            hold = self.counted() + self.active.len() / 4 + 4;
+            self.posterior.beta = (self.posterior.beta * factor).min(options.largest_precision);
+            gain = 1.0;
         }
-        let mut found = match best {
-            Some(best) if cycled => best,
-            _ => self.found(gain),
-        };
-        found.gain = gain;
+        if cycled {
+            self.restore(best.take())?;
+        }
+        if self.posterior.sigma.rows() != self.active.len() {
+            self.refactor()?;
+        }
+        let mut found = self.found(gain);
         (found.cycled, found.iterations, found.termination) = (cycled, iterations, termination);
         found.trace = trace;
         Ok(found)
+    }
+
+    fn value(&self) -> f64 {
+        self.objective().value(&self.posterior, &self.active_units())
+    }
+
+    /// Remembers where the ascent is if nothing of higher value was seen.
+    fn keep_best(&self, best: &mut Option<Saved>, value: f64) {
+        if best.as_ref().is_none_or(|b| value > b.value) {
+            *best = Some(Saved {
+                value,
+                active: self.active.clone(),
+                alpha: self.posterior.alpha.clone(),
+                beta: self.posterior.beta,
+            });
+        }
+    }
+
+    /// Goes back to what was remembered.
+    fn restore(&mut self, saved: Option<Saved>) -> Result<()> {
+        let Some(saved) = saved else { return Ok(()) };
+        while !self.active.is_empty() {
+            self.remove(self.active.len() - 1);
+        }
+        self.posterior.beta = saved.beta;
+        let chosen: Vec<(usize, f64)> = saved.active.into_iter().zip(saved.alpha).collect();
+        self.activate(&chosen)?;
+        self.refactor()
     }
 
     /// Active columns that count as terms.
@@ -320,7 +478,8 @@ impl<'a> Ascent<'a> {
         let missing: Vec<usize> =
             chosen.iter().map(|c| c.0).filter(|j| !self.held.contains_key(j)).collect();
         if !missing.is_empty() {
-            let products = self.dictionary.products(&missing)?;
+            let all: Vec<usize> = (0..self.all.len()).collect();
+            let products = self.dictionary.products(&all, &missing);
             for (c, &j) in missing.iter().enumerate() {
                 self.held.insert(j, products.column(c).to_vec());
             }

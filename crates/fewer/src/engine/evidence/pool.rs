@@ -66,6 +66,11 @@ impl Ascent<'_> {
         order.sort_unstable_by(by_gain);
         let room = self.options.max_terms.map_or(usize::MAX, |m| m.saturating_sub(self.counted()));
         let most = (1 + self.active.len() / FOR_EACH).min(MOST);
+        if most.min(room.max(1)) == 1 {
+            let picked = order.first().map(|&j| (j, 1.0 / gains[j].0));
+            self.activate(picked.as_slice())?;
+            return Ok(picked.is_some());
+        }
         let mut pool = self.pool(order);
         let (mut picked, mut first) = (Vec::new(), 0.0);
         let mut counted = 0;
@@ -203,7 +208,7 @@ impl Ascent<'_> {
 }
 
 /// Exchanges that gain less are not worth another look at all candidates.
-const EXCHANGE: f64 = 1e-3;
+const EXCHANGE: f64 = 1e-2;
 
 impl Pool {
     fn factors(&self, i: usize) -> Factors {
