@@ -78,7 +78,7 @@ def test_explain(sparse_data):
 
 def test_standard_deviations_are_refused(sparse_data):
     X, y = sparse_data
-    with pytest.raises(ValueError, match=r"no posterior.*noise_std_"):
+    with pytest.raises(ValueError, match=r"no posterior.*noise_std"):
         SparseRegressor().fit(X, y).predict(X, return_std=True)
 
 

@@ -13,7 +13,7 @@ import time
 import types
 import warnings
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -355,16 +355,21 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         """Set the attributes that every fitted estimator has."""
         self.model_ = model
         self.gamma_ = self.relevance_ = self.relevance_vectors_ = None
-        weights = model.weights
         if model.kernel is not None:
             self.gamma_, rows, self.relevance_vectors_ = model.kernel
             self.relevance_ = rows.astype(np.intp)
         elif self._is_precomputed():
             self.relevance_ = model.positions.astype(np.intp)
-        else:
-            kept, weights = weights, np.zeros((len(weights), model.basis_size))
-            weights[:, model.positions] = kept
-        self.coef_, self.intercept_ = self._shaped(weights, model.intercepts)
+        self.coef_, self.intercept_ = self._shaped(
+            self._of_basis(model.weights, 0.0), model.intercepts
+        )
+        self.covariance_ = model.covariance
+        self.coef_std_ = self.intercept_std_ = None
+        if model.standard_errors is not None:
+            weights, intercepts = model.standard_errors
+            self.coef_std_, self.intercept_std_ = self._shaped(
+                self._of_basis(weights, math.nan), intercepts
+            )
         self.terms_ = model.terms
         self.n_terms_ = len(self.terms_)
         self.lam_ = model.lam
@@ -377,6 +382,14 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         self.dropped_columns_ = dict(model.dropped)
         self.notes_ = model.notes
         self.selection_ = _select.Selection._of(model.selection)
+
+    def _of_basis(self, kept: NDArray[np.float64], other: float) -> NDArray[np.float64]:
+        """Return what is known of the terms kept for all functions of the basis, save kernels."""
+        if self.relevance_ is not None:
+            return kept
+        values = np.full((len(kept), self.model_.basis_size), other)
+        values[:, self.model_.positions] = kept
+        return values
 
     def _shaped(self, weights: NDArray[np.float64], intercepts: NDArray[np.float64]) -> Any:
         """Return weights and intercepts in the shapes of scikit-learn."""
@@ -448,6 +461,26 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             return self.model_.formula(0)
         return "\n".join(f"{name}: {self.model_.formula(k)}" for k, name in enumerate(outputs))
 
+    def coef_interval(self, coverage: float = 0.95) -> NDArray[np.float64]:
+        """Compute the intervals that hold the weights with so much posterior probability.
+
+        Parameters
+        ----------
+        coverage : float, default=0.95
+            The probability, between 0 and 1.
+
+        Returns
+        -------
+        ndarray of shape (..., 2)
+            Lower and upper ends for each of `coef_`; NaN for weights that are zero.
+        """
+        check_is_fitted(self, "model_")
+        low, high = (
+            self._shaped(self._of_basis(side, math.nan), self.model_.intercepts)[0]
+            for side in self.model_.credible_intervals(coverage)
+        )
+        return np.stack([low, high], axis=-1)
+
     def save(self, path: Path) -> None:
         """Save the fitted model as a readable JSON file.
 
@@ -495,7 +528,14 @@ class Regressor(RegressorMixin, Estimator):  # type: ignore[misc]
     def _shaped(self, weights: NDArray[np.float64], intercepts: NDArray[np.float64]) -> Any:
         return weights[0], float(intercepts[0])
 
-    def predict(self, X: Any, return_std: bool = False) -> NDArray[np.float64]:
+    @overload
+    def predict(self, X: Any, return_std: Literal[False] = False) -> NDArray[np.float64]: ...
+    @overload
+    def predict(
+        self, X: Any, return_std: Literal[True]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
         """Predict the mean of the target.
 
         Parameters
@@ -503,21 +543,37 @@ class Regressor(RegressorMixin, Estimator):  # type: ignore[misc]
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
             The inputs.
         return_std : bool, default=False
-            Not available: EM finds the weights but no distribution of them.
+            Whether to return the standard deviation of a new observation too, where the model
+            has a posterior.
 
         Returns
         -------
-        ndarray of shape (n_samples,)
-            The predictions.
+        ndarray of shape (n_samples,), or a tuple of two of them
+            The predictions; then the standard deviations, where they are asked for.
         """
-        if return_std:
-            raise ValueError(
-                f"return_std is not available: {type(self).__name__} has no posterior. Targets "
-                "scatter about its predictions by noise_std_; for the uncertainty of the fit "
-                "itself refit on bootstrap samples (sklearn.utils.resample)"
-            )
         x = self._new(X)
+        if return_std:
+            std = self.model_.predict_std(x)
+            return self.model_.predict(x), std
         return self.model_.predict(x)
+
+    def predict_interval(self, X: Any, coverage: float = 0.95) -> NDArray[np.float64]:
+        """Predict an interval that holds a new observation with so much probability.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The inputs.
+        coverage : float, default=0.95
+            The probability, between 0 and 1.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            Lower and upper ends.
+        """
+        x = self._new(X)
+        return self.model_.predict_interval(x, coverage)
 
 
 class Classifier(ClassifierMixin, Estimator):  # type: ignore[misc]
@@ -563,13 +619,16 @@ class Classifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         labels: NDArray[Any] = self.classes_[self.model_.predict_codes(x)]
         return labels
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any, moderated: bool = False) -> NDArray[np.float64]:
         """Predict the probabilities of the classes.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
             The inputs.
+        moderated : bool, default=False
+            Whether to average over the posterior of the weights, where the model has one, which
+            makes probabilities far from the data less extreme.
 
         Returns
         -------
@@ -577,6 +636,8 @@ class Classifier(ClassifierMixin, Estimator):  # type: ignore[misc]
             A column for each of `classes_`; rows sum to 1.
         """
         x = self._new(X)
+        if moderated:
+            return self.model_.moderated_probabilities(x)
         return self.model_.predict_probabilities(x)
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:

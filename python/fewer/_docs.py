@@ -125,6 +125,12 @@ relevance_vectors_ : ndarray of shape (n_terms, n_features) or None
     For kernels: the centres, in the units of the data.
 gamma_ : float or None
     For built-in kernels: γ in force, for inputs of unit variance where `standardize` is true.
+covariance_ : ndarray of shape (n_parameters, n_parameters) or None
+    Where the method has a posterior: its covariance of the intercept, where it is free, and the
+    weights of `terms_`; of more than two classes, those of one class after those of another,
+    weights that are zero left out.
+coef_std_, intercept_std_ : as `coef_` and `intercept_`, or None
+    Where the method has a posterior: its standard deviations, NaN for what is zero.
 objective_ : float
     The objective above at the end.
 certificate_ : Certificate

@@ -34,6 +34,9 @@ type ExplainedTerm = (String, Vec<f64>, Vec<f64>);
 /// γ where there is one, rows of the centres, centres.
 type KernelParts<'py> = (Option<f64>, Bound<'py, PyArray1<usize>>, Bound<'py, PyArray2<f64>>);
 
+/// Of weights and of intercepts.
+type StandardErrors<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>);
+
 impl PyModel {
     pub fn new(model: Model, function: Option<Function>) -> Self {
         Self { model, function }
@@ -169,6 +172,53 @@ impl PyModel {
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let values = self.apply(py, &x, |features| self.model.predict_probabilities(features))?;
         to_array(py, &values)
+    }
+
+    /// The same, averaged over the posterior of the weights.
+    fn moderated_probabilities<'py>(
+        &self,
+        py: Python<'py>,
+        x: Input<'py>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let values = self.apply(py, &x, |features| self.model.moderated_probabilities(features))?;
+        to_array(py, &values)
+    }
+
+    /// The standard deviation of a new observation for each row.
+    fn predict_std<'py>(
+        &self,
+        py: Python<'py>,
+        x: Input<'py>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let values = self.apply(py, &x, |features| self.model.predict_std(features))?;
+        Ok(PyArray1::from_vec(py, values))
+    }
+
+    /// The interval of a new observation for each row: lower and upper ends.
+    fn predict_interval<'py>(
+        &self,
+        py: Python<'py>,
+        x: Input<'py>,
+        coverage: f64,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let values =
+            self.apply(py, &x, |features| self.model.predict_interval(features, coverage))?;
+        to_array(py, &values)
+    }
+
+    /// Intervals of the weights of the terms: lower ends, then upper ends, NaN for weights that are
+    /// zero; a row for each output.
+    fn credible_intervals<'py>(
+        &self,
+        py: Python<'py>,
+        coverage: f64,
+    ) -> PyResult<[Bound<'py, PyArray2<f64>>; 2]> {
+        let found = self.model.credible_intervals(coverage).map_err(to_python)?;
+        let side = |of: fn((f64, f64)) -> f64| {
+            let all = found.iter().flatten().map(|w| w.map_or(f64::NAN, of)).collect();
+            to_array(py, &Matrix::from_columns(self.model.outputs(), found.len(), all))
+        };
+        Ok([side(|w| w.0)?, side(|w| w.1)?])
     }
 
     /// The text of a model file.
@@ -340,6 +390,26 @@ impl PyModel {
     #[getter]
     fn noise_std(&self) -> Option<f64> {
         self.model.noise_std()
+    }
+
+    /// The covariance of intercepts and weights, output after output.
+    #[getter]
+    fn covariance<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
+        self.model.covariance().map(|covariance| to_array(py, &covariance)).transpose()
+    }
+
+    /// Standard errors of weights (a row for each output) and intercepts, NaN where they are fixed.
+    #[getter]
+    fn standard_errors<'py>(&self, py: Python<'py>) -> PyResult<Option<StandardErrors<'py>>> {
+        if self.model.posterior().is_none() {
+            return Ok(None);
+        }
+        let of_terms = self.model.standard_errors().map_err(to_python)?;
+        let all = of_terms.iter().flatten().map(|e| e.unwrap_or(f64::NAN)).collect();
+        let weights = Matrix::from_columns(self.model.outputs(), of_terms.len(), all);
+        let intercepts = self.model.intercept_errors().map_err(to_python)?.into_iter();
+        let intercepts = PyArray1::from_iter(py, intercepts.map(|e| e.unwrap_or(f64::NAN)));
+        Ok(Some((to_array(py, &weights)?, intercepts)))
     }
 
     /// How the fit ended.

@@ -58,7 +58,8 @@ impl<'a> Design<'a> {
         self.weights
     }
 
-    fn fill(&self, rows: std::ops::Range<usize>, chosen: &[usize], tile: &mut Tile) {
+    /// The given rows of the chosen columns, centred and scaled.
+    pub(crate) fn fill(&self, rows: std::ops::Range<usize>, chosen: &[usize], tile: &mut Tile) {
         self.columns.fill(rows.clone(), chosen, tile);
         let standard = |k: usize, v: f64| (v - self.centre[chosen[k]]) / self.scale[chosen[k]];
         match self.weights.map(|w| &w[rows]) {

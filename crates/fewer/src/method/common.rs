@@ -10,7 +10,9 @@ use crate::design::Design;
 use crate::engine::{Observer, Outcome, Silent, Step, Termination, check_memory};
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;
-use crate::model::{Certificate, CertificateKind, DroppedColumn, Link, Model, Report, Term};
+use crate::model::{
+    Certificate, CertificateKind, DroppedColumn, Link, Model, Parameter, Posterior, Report, Term,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::sync::Arc;
@@ -153,6 +155,40 @@ pub(crate) struct Output {
     pub intercept: f64,
 }
 
+/// How sure a fit is of its numbers, in inner units.
+pub(crate) struct Uncertainty {
+    /// The output and the column of each; no column for the free intercept.
+    pub parameters: Vec<(usize, Option<usize>)>,
+    pub covariance: Matrix,
+}
+
+impl Uncertainty {
+    /// In the user's units; `kept` are the columns of the terms.
+    fn posterior(&self, shared: &Shared<'_>, kept: &[usize]) -> Result<Posterior> {
+        let unit = shared.units.target_unit();
+        let factor =
+            |column: Option<usize>| unit / column.map_or(1.0, |j| shared.units.deviation[j]);
+        let factors: Vec<f64> = self.parameters.iter().map(|p| factor(p.1)).collect();
+        let mut covariance = self.covariance.clone();
+        for (b, right) in factors.iter().enumerate() {
+            let column = covariance.column_mut(b);
+            column.iter_mut().zip(&factors).for_each(|(value, left)| *value *= left * right);
+        }
+        if covariance.as_slice().iter().any(|value| !value.is_finite()) {
+            return Err(Error::Unavailable {
+                what: "the covariance of the weights".into(),
+                hint: "it is too large for floating point; rescale the columns".into(),
+            });
+        }
+        // The column of ones of a penalised intercept is no term.
+        let term = |column: Option<usize>| column.and_then(|j| kept.binary_search(&j).ok());
+        let parameters = self.parameters.iter();
+        let parameters: Vec<Parameter> =
+            parameters.map(|&(output, column)| Parameter { output, term: term(column) }).collect();
+        Ok(Posterior::new(&parameters, &covariance))
+    }
+}
+
 /// All that a model is made of, beside its columns.
 pub(crate) struct Fitted<'a> {
     pub method: &'a str,
@@ -163,6 +199,7 @@ pub(crate) struct Fitted<'a> {
     /// The objective in the user's units is `factor` times the engine's, plus `shift`.
     pub factor: f64,
     pub shift: f64,
+    pub uncertainty: Option<Uncertainty>,
 }
 
 /// What a method wants to know of its columns.
@@ -459,6 +496,8 @@ impl Common {
             });
         }
         kept.retain(|&j| j < basis_size);
+        let posterior =
+            fitted.uncertainty.as_ref().map(|u| u.posterior(shared, &kept)).transpose()?;
         let objective = |value: f64| value * fitted.factor + fitted.shift;
         let total = |of: &dyn Fn(&Output) -> f64| outputs.iter().map(of).sum::<f64>();
         let worst = |of: &dyn Fn(&Output) -> f64| {
@@ -499,6 +538,7 @@ impl Common {
             terms,
             base,
             noise_std: None,
+            posterior,
             report: Report {
                 termination,
                 iterations: outputs.iter().map(|o| o.outcome.iterations).max().unwrap_or(0),

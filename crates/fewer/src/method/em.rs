@@ -109,8 +109,9 @@ impl Em {
         let settings = merge_settings(&self.common, self);
         // The normalising term of the noise carries the unit of y.
         let shift = shared.weight * shared.units.target_unit().ln();
-        self.common
-            .model(shared, Fitted { method, settings, outputs, lam, notes, factor: 1.0, shift })
+        let (factor, uncertainty) = (1.0, None);
+        let fitted = Fitted { method, settings, outputs, lam, notes, factor, shift, uncertainty };
+        self.common.model(shared, fitted)
     }
 
     pub fn least_squares<'s>(&self, shared: &Shared<'s>) -> LeastSquares<'s> {

@@ -275,6 +275,7 @@ impl Lasso {
             notes,
             factor: unit * unit,
             shift: 0.0,
+            uncertainty: None,
         };
         let model = self.0.common.model(shared, fitted)?;
         Ok(Model { noise_std: Some(noise_std), ..model })

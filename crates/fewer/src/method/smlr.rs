@@ -191,6 +191,7 @@ impl SMLR {
                 notes,
                 factor: 1.0,
                 shift: 0.0,
+                uncertainty: None,
             };
             self.0.common.model(shared, fitted)
         })

@@ -156,7 +156,8 @@ impl Model {
                 t.index < self.basis_size
                     && t.weights.len() == outputs
                     && t.weights.iter().all(|w| w.is_finite())
-            });
+            })
+            && self.posterior.as_ref().is_none_or(|p| p.fits(outputs, self.terms.len()));
         if consistent {
             return Ok(());
         }

@@ -2,14 +2,16 @@
 
 mod explain;
 mod file;
+mod posterior;
 mod report;
 
 pub use explain::{Explanation, number};
+pub use posterior::{Interval, Parameter, Posterior};
 pub use report::{Certificate, CertificateKind, DroppedColumn, Report};
 
 use crate::basis::{BlockFunction, FixedBasis, Kernel, KernelFunction, UserFunction};
 use crate::data::{DenseView, Encoder, Features, Label, Table, check_features, quoted};
-use crate::design::Design;
+use crate::design::{Columns, Design};
 use crate::engine::Silent;
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;
@@ -92,6 +94,8 @@ pub struct Model {
     /// Each output where every term is at its centre.
     pub(crate) base: Vec<f64>,
     pub(crate) noise_std: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) posterior: Option<Posterior>,
     pub(crate) report: Report,
 }
 
@@ -217,9 +221,8 @@ impl Model {
         self.basis.supply(function)
     }
 
-    /// The outputs η for each row; only the kept terms are computed.
-    pub fn decision<'a>(&self, features: impl Into<Features<'a>>) -> Result<Matrix> {
-        let features = features.into();
+    /// The columns of the kept terms for new rows.
+    fn columns<'a>(&'a self, features: Features<'a>) -> Result<Box<dyn Columns + 'a>> {
         if features.columns() != self.features.len() {
             return Err(Error::Columns {
                 details: format!(
@@ -231,7 +234,12 @@ impl Model {
         }
         check_features(&features, &self.features)?;
         // Nothing is held: the rows to predict may be many.
-        let columns = self.basis.columns(features, 0, &Silent)?;
+        self.basis.columns(features, 0, &Silent)
+    }
+
+    /// The outputs η for each row; only the kept terms are computed.
+    pub fn decision<'a>(&self, features: impl Into<Features<'a>>) -> Result<Matrix> {
+        let columns = self.columns(features.into())?;
         let chosen: Vec<usize> = (0..self.terms.len()).collect();
         let centre = self.terms.iter().map(|t| t.centre).collect();
         let design = Design::new(&*columns, None, centre, vec![1.0; chosen.len()]);
@@ -278,12 +286,9 @@ impl Model {
                 out[(i, 1)] = cdf(eta[(i, 0)]);
                 continue;
             }
-            // Relative to the largest, so that rows far from every class still sum to 1.
             let log = |eta: f64| if self.link == Link::Logit { eta } else { log_normal_cdf(eta) };
-            let logs: Vec<f64> = (0..eta.columns()).map(|k| log(eta[(i, k)])).collect();
-            let largest = logs.iter().fold(f64::NEG_INFINITY, |a, &l| a.max(l));
-            let total: f64 = logs.iter().map(|l| (l - largest).exp()).sum();
-            logs.iter().enumerate().for_each(|(k, l)| out[(i, k)] = (l - largest).exp() / total);
+            let parts = softmax((0..eta.columns()).map(|k| log(eta[(i, k)])).collect());
+            parts.into_iter().enumerate().for_each(|(k, p)| out[(i, k)] = p);
         }
         Ok(out)
     }
@@ -338,4 +343,14 @@ impl Model {
 
 fn logistic(eta: f64) -> f64 {
     if eta >= 0.0 { 1.0 / (1.0 + (-eta).exp()) } else { eta.exp() / (1.0 + eta.exp()) }
+}
+
+/// exp of each, as parts of their sum.
+fn softmax(mut logs: Vec<f64>) -> Vec<f64> {
+    // Relative to the largest, so that rows far from every class still sum to 1.
+    let largest = logs.iter().fold(f64::NEG_INFINITY, |a, &l| a.max(l));
+    logs.iter_mut().for_each(|l| *l = (*l - largest).exp());
+    let total: f64 = logs.iter().sum();
+    logs.iter_mut().for_each(|l| *l /= total);
+    logs
 }

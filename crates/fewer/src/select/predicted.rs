@@ -31,7 +31,10 @@ impl Predicted {
         match (model.classes(), target) {
             (None, Target::Numbers(_)) => {
                 let mean = model.predict(features)?;
-                let std = model.noise_std().map(|s| vec![s; mean.len()]);
+                let std = match model.posterior() {
+                    Some(_) => Some(model.predict_std(features)?),
+                    None => model.noise_std().map(|s| vec![s; mean.len()]),
+                };
                 Ok(Predicted::Numbers { mean, std })
             }
             (Some(known), Target::Labels { classes, .. }) => {

@@ -13,6 +13,33 @@ pub fn normal_cdf(t: f64) -> f64 {
     0.5 * libm::erfc(-t * FRAC_1_SQRT_2)
 }
 
+/// The t with Φ(t) = p, for p in [0, 1].
+///
+/// ```
+/// use fewer::special::normal_quantile;
+/// assert!((normal_quantile(0.975) - 1.959963984540054).abs() < 1e-14);
+/// ```
+pub fn normal_quantile(p: f64) -> f64 {
+    if p > 0.5 {
+        return -normal_quantile(1.0 - p);
+    }
+    if p.is_nan() || p <= 0.0 {
+        return if p == 0.0 { f64::NEG_INFINITY } else { f64::NAN };
+    }
+    // Φ(t) ≤ exp(−t²/2)/2: below the answer, from where Newton's steps on the concave log Φ rise
+    // to it.
+    let log = p.ln();
+    let mut t = -(-2.0 * log).sqrt();
+    for _ in 0..100 {
+        let step = (log - log_normal_cdf(t)) / inverse_mills(t);
+        t += step;
+        if step <= 1e-16 * t.abs() {
+            break;
+        }
+    }
+    t
+}
+
 /// log Φ(t), to full relative accuracy.
 ///
 /// ```
