@@ -1,6 +1,6 @@
 //! What the methods that maximise the evidence share: from settings to a model.
 
-use super::common::{BasisKind, Common, Fitted, Output, Shared, Wanted};
+use super::common::{BasisKind, Common, Fitted, Output, Shared, Uncertainty, Wanted};
 use super::em::empty_outcome;
 use super::settings::{Intercept, check_number};
 use crate::data::{Dataset, Moments, Target};
@@ -10,6 +10,7 @@ use crate::engine::evidence::{
 use crate::engine::{Observer, Outcome, Silent, Termination};
 use crate::error::{Error, Result};
 use crate::likelihood::Noise;
+use crate::linalg::Matrix;
 use crate::model::{Certificate, CertificateKind, Model};
 use crate::prior::{EvidencePrior, Rate};
 use serde::{Deserialize, Serialize};
@@ -217,6 +218,7 @@ impl Evidence<'_> {
             notes: vec![note.to_string()],
             factor: 1.0,
             shift: 0.0,
+            uncertainty: None,
         };
         let model = self.common.model(shared, fitted)?;
         let noise = if constant { 0.0 } else { shared.units.target_unit() };
@@ -226,7 +228,7 @@ impl Evidence<'_> {
     fn model(
         &self,
         shared: &Shared<'_>,
-        found: Found,
+        mut found: Found,
         prior: &dyn EvidencePrior,
         inverse_lengths: &[f64],
         noise: Noise,
@@ -242,8 +244,10 @@ impl Evidence<'_> {
             gap: None,
             iterations: found.iterations,
             termination: found.termination,
-            trace: found.trace,
+            trace: std::mem::take(&mut found.trace),
         };
+        let lengths: Vec<f64> = found.active.iter().map(|&k| inverse_lengths[k]).collect();
+        let uncertainty = uncertainty(&outcome.active, &lengths, &found, free.then_some(shared.weight));
         let mut notes = Vec::new();
         match found.termination {
             Termination::Stalled => {}
@@ -286,6 +290,7 @@ impl Evidence<'_> {
             notes,
             factor: 1.0,
             shift,
+            uncertainty: Some(uncertainty),
         };
         let model = self.common.model(shared, fitted)?;
         let mut model = certified(model, found.gain, found.aligned);
@@ -293,6 +298,32 @@ impl Evidence<'_> {
         model.report.log_evidence = Some(found.log_evidence - rows * unit.ln());
         Ok(model)
     }
+}
+
+/// The covariance of the weights of these columns, and of an intercept that is the mean of so many
+/// rows: of centred columns it does not depend on the weights.
+fn uncertainty(
+    active: &[usize],
+    inverse_lengths: &[f64],
+    found: &Found,
+    weight: Option<f64>,
+) -> Uncertainty {
+    let k = active.len();
+    let order = k + usize::from(weight.is_some());
+    let mut covariance = Matrix::zeros(order, order);
+    for b in 0..k {
+        for a in 0..k {
+            let scale = inverse_lengths[a] * inverse_lengths[b];
+            covariance[(a, b)] = scale * found.covariance[(a, b)];
+        }
+    }
+    let mut parameters: Vec<(usize, Option<usize>)> =
+        active.iter().map(|&j| (0, Some(j))).collect();
+    if let Some(weight) = weight {
+        parameters.push((0, None));
+        covariance[(k, k)] = found.noise / weight;
+    }
+    Uncertainty { parameters, covariance }
 }
 
 fn certified(mut model: Model, gain: f64, aligned: usize) -> Model {

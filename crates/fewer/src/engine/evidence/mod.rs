@@ -15,6 +15,8 @@ mod posterior;
 mod settle;
 mod spread;
 mod statistics;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use block::block;
 pub(crate) use dictionary::{Dictionary, FromGram, FromRows};
