@@ -16,7 +16,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from fewer import SMLR, EmptyModelWarning, Lasso, LassoCV, ProbitClassifier, SparseRegressor
+from fewer import (
+    BLS,
+    RVR,
+    SMLR,
+    EmptyModelWarning,
+    FastLaplace,
+    Lasso,
+    LassoCV,
+    ProbitClassifier,
+    SparseRegressor,
+)
 
 PAPER = SparseRegressor(fit_intercept="penalised", variant="paper")
 PRECOMPUTED = ProbitClassifier(basis="precomputed")
@@ -40,6 +50,11 @@ ESTIMATORS = [
     SparseRegressor(prior="laplace", lam="cv", lams=5),
     LassoCV(lams=10),
     LassoCV(lam="bic", lams=10, standardize=False),
+    RVR(),
+    RVR(basis="linear", sparsity="bic"),
+    BLS(),
+    BLS(lam=0.5, fit_intercept=False),
+    FastLaplace(),
     SMLR(),
     SMLR(l1_ratio=0.0, class_weight="balanced"),
     ProbitClassifier(),

@@ -13,18 +13,24 @@ from importlib.metadata import version as _version
 from fewer import kernels, plots
 from fewer._base import Certificate, EmptyModelWarning, Explanation, load
 from fewer._select import Selection
+from fewer.bls import BLS
 from fewer.evaluation import Evaluation, cross_validate
+from fewer.fast_laplace import FastLaplace
 from fewer.lasso import Lasso, LassoCV, LassoPath, lasso_path
 from fewer.probit_classifier import ProbitClassifier
+from fewer.rvr import RVR
 from fewer.smlr import SMLR
 from fewer.sparse_regressor import SparseRegressor
 
 __all__ = [
+    "BLS",
+    "RVR",
     "SMLR",
     "Certificate",
     "EmptyModelWarning",
     "Evaluation",
     "Explanation",
+    "FastLaplace",
     "Lasso",
     "LassoCV",
     "LassoPath",

@@ -32,6 +32,14 @@ adaptive : float, optional
     regression.
 relaxed : bool, default=False
     Whether the terms kept are fitted again by least squares, which undoes the shrinkage.
+lam_rule : {"active", "hyperprior"}, default="active"
+    How λ is found where it is not given: 2(k − 1)/Σ of the variances of the k terms kept, as the
+    published code has it (which may go round in a circle; the best fit of it is then given), or
+    at its best under a hyperprior.
+sparsity : float or {"none", "aic", "bic", "ric"}, default="none"
+    c, the price of an effective parameter: a number, 0, 1, log(n)/2 or log(n).
+solver : {"fast", "block"}, default="fast"
+    ``"block"`` starts from all columns at once, as Tipping did in 2001; for comparison.
 noise : float, optional
     Standard deviation σ of the noise. Estimated where it is not given.
 basis : str or callable, default="linear"

@@ -10,11 +10,7 @@ const SHORT: usize = 32;
 
 /// a·b, summed in 32 lanes in an order fixed by the length.
 pub fn dot(a: &[f64], b: &[f64]) -> f64 {
-    if a.len() < SHORT {
-        dot_in_lanes(a, b)
-    } else {
-        pulp::Arch::new().dispatch(Dot(a, b))
-    }
+    if a.len() < SHORT { dot_in_lanes(a, b) } else { pulp::Arch::new().dispatch(Dot(a, b)) }
 }
 
 // A closure may be left out of line, where the compiler knows of no vector instructions; these
@@ -217,11 +213,8 @@ pub fn add_transpose_products(
     tile: &Tile,
     out: &mut [f64],
 ) {
-    let all = MatRef::from_column_major_slice(
-        vectors.as_slice(),
-        vectors.rows(),
-        vectors.columns(),
-    );
+    let all =
+        MatRef::from_column_major_slice(vectors.as_slice(), vectors.rows(), vectors.columns());
     faer::linalg::matmul::matmul(
         MatMut::from_column_major_slice_mut(out, vectors.columns(), tile.columns()),
         Accum::Add,

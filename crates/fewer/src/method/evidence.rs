@@ -238,7 +238,12 @@ impl Evidence<'_> {
         let rows = shared.weight - f64::from(u8::from(free));
         let outcome = Outcome {
             active: found.active.iter().map(|&k| shared.usable[k]).collect(),
-            beta: found.active.iter().zip(&found.mean).map(|(&k, m)| m * inverse_lengths[k]).collect(),
+            beta: found
+                .active
+                .iter()
+                .zip(&found.mean)
+                .map(|(&k, m)| m * inverse_lengths[k])
+                .collect(),
             objective: -found.objective,
             residual: found.gain,
             gap: None,
@@ -247,7 +252,8 @@ impl Evidence<'_> {
             trace: std::mem::take(&mut found.trace),
         };
         let lengths: Vec<f64> = found.active.iter().map(|&k| inverse_lengths[k]).collect();
-        let uncertainty = uncertainty(&outcome.active, &lengths, &found, free.then_some(shared.weight));
+        let uncertainty =
+            uncertainty(&outcome.active, &lengths, &found, free.then_some(shared.weight));
         let mut notes = Vec::new();
         match found.termination {
             Termination::Stalled => {}
@@ -286,7 +292,9 @@ impl Evidence<'_> {
             method: self.method,
             settings: self.settings.clone(),
             outputs: vec![Output { outcome, intercept: 0.0 }],
-            lam: found.lam.map(|lam| if prior.is_relative_to_noise() { lam } else { lam / (unit * unit) }),
+            lam: found
+                .lam
+                .map(|lam| if prior.is_relative_to_noise() { lam } else { lam / (unit * unit) }),
             notes,
             factor: 1.0,
             shift,

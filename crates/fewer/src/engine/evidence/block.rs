@@ -111,7 +111,6 @@ pub(crate) fn block(
         noise: 1.0 / posterior.beta,
         log_evidence: objective.log_evidence(&posterior),
         objective: objective.value(&posterior, &units),
-        freedom: posterior.freedom(),
         gain: remaining(problem, &active, &posterior, &objective),
         lam: objective.prior.lam(),
         cycled: false,
@@ -139,7 +138,7 @@ fn remaining(
     let noise = 1.0 / posterior.beta;
     let gain = |j: usize| {
         let of = Factors { s: all.s[j], q: all.q[j], z: all.z.get(j).copied().unwrap_or(0.0) };
-        if of.s < 1e-10 * posterior.beta || active.binary_search(&j).is_ok() {
+        if of.s < super::IN_SPAN * posterior.beta || active.binary_search(&j).is_ok() {
             return 0.0;
         }
         let variance = objective.prior.best_variance(of, problem.units[j], noise);

@@ -29,7 +29,7 @@ use crate::prior::{EvidencePrior, Factors};
 use objective::Objective;
 use posterior::{Active, Posterior};
 use statistics::Statistics;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::time::Instant;
 
 /// When to stop, and what there is.
@@ -106,8 +106,6 @@ pub(crate) struct Found {
     pub log_evidence: f64,
     /// What was maximised.
     pub objective: f64,
-    /// Effective number of parameters, the intercept not counted.
-    pub freedom: f64,
     /// The largest gain that is left.
     pub gain: f64,
     pub lam: Option<f64>,
@@ -141,6 +139,9 @@ struct Ascent<'a> {
     held: HashMap<usize, Vec<f64>>,
     hold_noise: bool,
 }
+
+/// A column whose S is below this part of the noise precision is one that the active ones span.
+const IN_SPAN: f64 = 1e-10;
 
 /// Columns with their precisions, and the noise variance.
 type Start = (Vec<(usize, f64)>, f64);
@@ -205,8 +206,7 @@ fn from_few(
         uncounted: problem.uncounted.and_then(|j| chosen.binary_search(&j).ok()),
     };
     let most = options.max_terms.unwrap_or(usize::MAX).min(FEW);
-    let options =
-        Options { tol: options.tol.max(1e-3), max_terms: Some(most), ..options.clone() };
+    let options = Options { tol: options.tol.max(1e-3), max_terms: Some(most), ..options.clone() };
     let found = Ascent::new(&part, prior, &options, observer)?.run(false, FIRST_TERMS)?;
     if found.active.len() >= FEW {
         return Ok(None);
@@ -288,7 +288,7 @@ impl<'a> Ascent<'a> {
     /// Ascends; `search`es on from the first maximum, and holds the noise below so many terms.
     fn run(&mut self, search: bool, hold: usize) -> Result<Found> {
         let options = self.options;
-                let (mut trace, mut seen) = (Vec::<Step>::new(), HashSet::new());
+        let (mut trace, mut seen) = (Vec::<Step>::new(), Vec::new());
         let mut best: Option<Saved> = None;
         let mut termination = Termination::IterationLimit;
         let (mut gain, mut iterations, mut cycled) = (f64::INFINITY, 0, false);
@@ -330,16 +330,13 @@ impl<'a> Ascent<'a> {
                 objective,
                 residual: gain,
             });
-            if self.prior.has_free_hyper() {
-                let mut terms = self.active.clone();
-                terms.sort_unstable();
-                let lam = self.prior.lam().unwrap_or(0.0);
-                if !seen.insert((terms, (lam * 1e6).round() as i64)) {
-                    cycled = gain > options.tol;
-                    termination = Termination::Converged;
-                    break;
-                }
-                self.keep_best(&mut best, self.objective().log_evidence(&self.posterior));
+            if self.prior.has_free_hyper()
+                && let Some(round) = self.round(&mut seen)
+            {
+                cycled = gain > options.tol;
+                best = round;
+                termination = Termination::Converged;
+                break;
             }
             if options.deadline.is_some_and(|d| Instant::now() >= d) {
                 termination = Termination::TimeLimit;
@@ -348,7 +345,7 @@ impl<'a> Ascent<'a> {
             let acted = if gain > options.tol {
                 self.add_some(&gains)?
             } else {
-                search && self.spread()? || self.exchange_some()?
+                self.spread()? || self.exchange_some()?
             };
             if acted {
                 continue;
@@ -388,6 +385,23 @@ impl<'a> Ascent<'a> {
         Ok(found)
     }
 
+    /// Remembers terms and λ. Where they were there before, the state of highest evidence since.
+    ///
+    /// The λ of the published code is not the maximum of one objective, so that it may go round in
+    /// a circle with the terms.
+    fn round(&self, seen: &mut Vec<(Vec<usize>, i64, Saved)>) -> Option<Option<Saved>> {
+        let mut terms = self.active.clone();
+        terms.sort_unstable();
+        let lam = (1e3 * self.prior.lam().unwrap_or(0.0).max(1e-300).ln()).round() as i64;
+        if let Some(first) = seen.iter().position(|s| s.0 == terms && s.1 == lam) {
+            let states = seen.drain(first..).map(|s| s.2);
+            return Some(states.max_by(|a, b| a.value.total_cmp(&b.value)));
+        }
+        let value = self.objective().log_evidence(&self.posterior);
+        seen.push((terms, lam, self.saved(value)));
+        None
+    }
+
     fn value(&self) -> f64 {
         self.objective().value(&self.posterior, &self.active_units())
     }
@@ -395,13 +409,13 @@ impl<'a> Ascent<'a> {
     /// Remembers where the ascent is if nothing of higher value was seen.
     fn keep_best(&self, best: &mut Option<Saved>, value: f64) {
         if best.as_ref().is_none_or(|b| value > b.value) {
-            *best = Some(Saved {
-                value,
-                active: self.active.clone(),
-                alpha: self.posterior.alpha.clone(),
-                beta: self.posterior.beta,
-            });
+            *best = Some(self.saved(value));
         }
+    }
+
+    fn saved(&self, value: f64) -> Saved {
+        let Posterior { alpha, beta, .. } = &self.posterior;
+        Saved { value, active: self.active.clone(), alpha: alpha.clone(), beta: *beta }
     }
 
     /// Goes back to what was remembered.
@@ -440,11 +454,10 @@ impl<'a> Ascent<'a> {
             noise: 1.0 / p.beta,
             log_evidence: self.objective().log_evidence(p),
             objective: self.objective().value(p, &self.active_units()),
-            freedom: p.freedom(),
             gain,
             lam: self.prior.lam(),
             cycled: false,
-            aligned: 0,
+            aligned: self.aligned(),
             iterations: 0,
             termination: Termination::Converged,
             trace: Vec::new(),
@@ -510,35 +523,50 @@ impl<'a> Ascent<'a> {
         Ok(())
     }
 
-    /// For every inactive column its best variance and gain.
-    fn gains(&self) -> Vec<(f64, f64)> {
-        let (noise, beta) = (1.0 / self.posterior.beta, self.posterior.beta);
-        let m = self.all.len();
-        let mut open = vec![true; m];
+    /// Which columns are neither active nor nearly equal to an active one.
+    fn open(&self) -> Vec<bool> {
+        let mut open = vec![true; self.all.len()];
         for k in 0..self.active.len() {
             let limit = 1.0 - self.options.alignment;
             let column = open.iter_mut().zip(self.all.column(k));
             column.for_each(|(o, p)| *o &= p.abs() <= limit);
         }
         self.active.iter().for_each(|&j| open[j] = false);
-        let full = self.options.max_terms.is_some_and(|most| self.counted() >= most);
-        let worth = |j: usize| {
-            let of = Factors {
-                s: self.all.s[j],
-                q: self.all.q[j],
-                z: self.all.z.get(j).copied().unwrap_or(0.0),
-            };
-            // What the active columns span has no s of its own but rounding.
-            if !open[j] || of.s < 1e-10 * beta || full && Some(j) != self.uncounted {
-                return (0.0, 0.0);
-            }
-            let variance = self.prior.best_variance(of, self.units[j], noise);
-            if variance > 0.0 {
-                (variance, self.prior.gain(of, variance, self.units[j], noise))
-            } else {
-                (0.0, 0.0)
-            }
+        open
+    }
+
+    /// Columns that would gain but for being nearly equal to an active one.
+    fn aligned(&self) -> usize {
+        let open = self.open();
+        let would = |j: &usize| !self.active.contains(j) && self.worth_of(*j).1 > self.options.tol;
+        (0..open.len()).filter(|&j| !open[j]).filter(would).count()
+    }
+
+    /// The best variance and gain of an inactive column.
+    fn worth_of(&self, j: usize) -> (f64, f64) {
+        let of = Factors {
+            s: self.all.s[j],
+            q: self.all.q[j],
+            z: self.all.z.get(j).copied().unwrap_or(0.0),
         };
-        (0..m).map(worth).collect()
+        // What the active columns span has no s of its own but rounding.
+        if of.s < IN_SPAN * self.posterior.beta {
+            return (0.0, 0.0);
+        }
+        let noise = 1.0 / self.posterior.beta;
+        let variance = self.prior.best_variance(of, self.units[j], noise);
+        if variance > 0.0 {
+            (variance, self.prior.gain(of, variance, self.units[j], noise))
+        } else {
+            (0.0, 0.0)
+        }
+    }
+
+    /// For every column that may be added its best variance and gain.
+    fn gains(&self) -> Vec<(f64, f64)> {
+        let open = self.open();
+        let full = self.options.max_terms.is_some_and(|most| self.counted() >= most);
+        let may = |j: usize| open[j] && (!full || Some(j) == self.uncounted);
+        (0..open.len()).map(|j| if may(j) { self.worth_of(j) } else { (0.0, 0.0) }).collect()
     }
 }

@@ -28,8 +28,7 @@ impl Objective<'_> {
     /// log p(t | α, β), the weights integrated out (Tipping 2001, eq. 15).
     pub fn log_evidence(&self, p: &Posterior) -> f64 {
         let tau = std::f64::consts::TAU;
-        let determinants =
-            p.alpha.iter().map(|a| a.ln()).sum::<f64>() + p.log_determinant;
+        let determinants = p.alpha.iter().map(|a| a.ln()).sum::<f64>() + p.log_determinant;
         let fit = p.beta * p.residual_square + p.prior_square();
         // A flat prior on the intercept leaves √(2π/βn) of it.
         let intercept = if self.free_intercept { self.weight.ln() } else { 0.0 };
@@ -66,9 +65,8 @@ impl Objective<'_> {
         let relative = if self.prior.is_relative_to_noise() { 1.0 } else { 0.0 };
         // ΣAΣ, its diagonal alone where c = 0.
         let shrunk = if price > 0.0 { p.shrunk() } else { Matrix::default() };
-        let shrunk_diagonal: Vec<f64> = (0..k)
-            .map(|i| p.sigma.column(i).iter().zip(a).map(|(v, a)| a * v * v).sum())
-            .collect();
+        let shrunk_diagonal: Vec<f64> =
+            (0..k).map(|i| p.sigma.column(i).iter().zip(a).map(|(v, a)| a * v * v).sum()).collect();
         // M = Σ − ΣAΣ = −dΣ/dlog β
         let m: Vec<f64> = (0..k).map(|i| p.sigma[(i, i)] - shrunk_diagonal[i]).collect();
         let weighted: Vec<f64> = a.iter().zip(mean).map(|(a, m)| a * m).collect();
@@ -91,7 +89,8 @@ impl Objective<'_> {
                 }
             }
             column[i] += 0.5 * (variance + square) + penalties[i] - price * a[i] * m[i];
-            let mut mixed = -0.5 * a[i] * (m[i] - 2.0 * mean[i] * moved[i]) - relative * penalties[i];
+            let mut mixed =
+                -0.5 * a[i] * (m[i] - 2.0 * mean[i] * moved[i]) - relative * penalties[i];
             if price > 0.0 {
                 mixed += price * a[i] * (m[i] - 2.0 * crossed(p, &shrunk, i));
             }
@@ -101,7 +100,8 @@ impl Objective<'_> {
         let total_penalty: f64 = relative * penalties.iter().sum::<f64>();
         let trace: f64 = a.iter().zip(&m).map(|(a, m)| a * m).sum();
         let fit = p.beta * p.residual_square;
-        gradient[k] = 0.5 * (self.noise_shape() - fit - p.freedom()) - total_penalty - price * trace;
+        gradient[k] =
+            0.5 * (self.noise_shape() - fit - p.freedom()) - total_penalty - price * trace;
         let mut last = 0.5 * (fit + trace) - dot(&weighted, &moved) + total_penalty;
         if price > 0.0 {
             let twice: f64 = (0..k).map(|i| a[i] * crossed(p, &shrunk, i)).sum();

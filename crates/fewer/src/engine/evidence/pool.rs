@@ -1,9 +1,9 @@
 //! Which of many candidates to take: the most promising are weighed against each other exactly,
 //! so that several can be added after one look at all of them.
 
-use super::Ascent;
 use super::posterior::Posterior;
 use super::statistics::Statistics;
+use super::{Ascent, IN_SPAN};
 use crate::error::Result;
 use crate::linalg::Matrix;
 use crate::prior::Factors;
@@ -44,7 +44,7 @@ impl Ascent<'_> {
     fn worth(&self, pool: &Pool, i: usize) -> (f64, f64) {
         let of = pool.factors(i);
         let (unit, noise) = (self.units[pool.chosen[i]], 1.0 / pool.posterior.beta);
-        if !pool.open[i] || of.s < 1e-10 * pool.posterior.beta {
+        if !pool.open[i] || of.s < IN_SPAN * pool.posterior.beta {
             return (0.0, 0.0);
         }
         let variance = self.prior.best_variance(of, unit, noise);
@@ -57,7 +57,8 @@ impl Ascent<'_> {
 
     /// Adds the columns that gain most; whether there were any.
     pub(super) fn add_some(&mut self, gains: &[(f64, f64)]) -> Result<bool> {
-        let mut order: Vec<usize> = (0..gains.len()).filter(|&j| gains[j].1 > self.options.tol).collect();
+        let mut order: Vec<usize> =
+            (0..gains.len()).filter(|&j| gains[j].1 > self.options.tol).collect();
         let by_gain = |a: &usize, b: &usize| gains[*b].1.total_cmp(&gains[*a].1).then(a.cmp(b));
         if order.len() > POOL {
             order.select_nth_unstable_by(POOL, by_gain);
@@ -93,6 +94,51 @@ impl Ascent<'_> {
         Ok(!picked.is_empty())
     }
 
+    /// For each active column the one whose place it would best give up to: gain, old and new.
+    fn proposals(&self) -> Vec<(f64, usize, usize)> {
+        let p = &self.posterior;
+        let (noise, units) = (1.0 / p.beta, self.active_units());
+        let factors = self.objective().factors(p);
+        let crossed = self.all.crossed(&p.sigma, p.beta);
+        let with_z = !self.all.z.is_empty();
+        let shrunk = if with_z { self.all.crossed(&p.shrunk(), p.beta) } else { Matrix::default() };
+        let mut is_active = vec![false; self.all.len()];
+        self.active.iter().for_each(|&j| is_active[j] = true);
+        let mut proposals = Vec::new();
+        for i in (0..self.active.len()).filter(|&i| Some(self.active[i]) != self.uncounted) {
+            let variance = p.sigma[(i, i)];
+            let kappa = 1.0 / variance;
+            let lost = self.prior.gain(factors[i], 1.0 / p.alpha[i], units[i], noise);
+            let mut best = (self.options.tol.max(EXCHANGE), None);
+            for (j, &e) in crossed.column(i).iter().enumerate() {
+                // S, Q and Z once column i is out.
+                let mut of = Factors {
+                    s: self.all.s[j] + kappa * e * e,
+                    q: self.all.q[j] + kappa * p.mean[i] * e,
+                    z: 0.0,
+                };
+                if of.q * of.q <= of.s || is_active[j] || of.s < IN_SPAN * p.beta {
+                    continue;
+                }
+                if with_z {
+                    let own = factors[i].z * variance * variance;
+                    of.z = self.all.z[j] + kappa * e * (2.0 * shrunk[(j, i)] + kappa * e * own);
+                }
+                let variance = self.prior.best_variance(of, self.units[j], noise);
+                if variance > 0.0 {
+                    let gain = self.prior.gain(of, variance, self.units[j], noise) - lost;
+                    if gain > best.0 {
+                        best = (gain, Some(j));
+                    }
+                }
+            }
+            if let (gain, Some(new)) = best {
+                proposals.push((gain, self.active[i], new));
+            }
+        }
+        proposals
+    }
+
     /// Exchanges active columns for better ones; whether there were any.
     ///
     /// A kernel beside an active one cannot be added with gain though it would do better in its
@@ -101,61 +147,7 @@ impl Ascent<'_> {
         if !self.prior.is_exact() || self.active.is_empty() {
             return Ok(false);
         }
-        let p = &self.posterior;
-        let (noise, units) = (1.0 / p.beta, self.active_units());
-        let factors = self.objective().factors(p);
-        let crossed = self.all.crossed(p);
-        let shrunk_crossed = if self.all.z.is_empty() {
-            Matrix::default()
-        } else {
-            let shrunk = p.shrunk();
-            let mut out = crate::linalg::multiply(self.all.len(), &self.all.products, &shrunk);
-            out.as_mut_slice().iter_mut().for_each(|v| *v *= p.beta);
-            out
-        };
-        let mut is_active = vec![false; self.all.len()];
-        self.active.iter().for_each(|&j| is_active[j] = true);
-        let mut proposals: Vec<(f64, usize, usize)> = Vec::new();
-        for i in 0..self.active.len() {
-            if Some(self.active[i]) == self.uncounted {
-                continue;
-            }
-            let kappa = 1.0 / p.sigma[(i, i)];
-            let lost = self.prior.gain(factors[i], 1.0 / p.alpha[i], units[i], noise);
-            let mut best = (0.0, 0);
-            let column = crossed.column(i);
-            for j in 0..self.all.len() {
-                let e = column[j];
-                let of = Factors {
-                    s: self.all.s[j] + kappa * e * e,
-                    q: self.all.q[j] + kappa * p.mean[i] * e,
-                    z: if self.all.z.is_empty() {
-                        0.0
-                    } else {
-                        let own = p.sigma[(i, i)] - factors[i].z * p.sigma[(i, i)].powi(2);
-                        let own = p.sigma[(i, i)] - own;
-                        self.all.z[j]
-                            + 2.0 * kappa * e * shrunk_crossed[(j, i)]
-                            + kappa * kappa * e * e * own
-                    },
-                };
-                // The best possible is ½(ρ − 1 − log ρ) with ρ = q²/s.
-                if of.q * of.q <= of.s || is_active[j] || of.s < 1e-10 * p.beta {
-                    continue;
-                }
-                let variance = self.prior.best_variance(of, self.units[j], noise);
-                if variance == 0.0 {
-                    continue;
-                }
-                let gain = self.prior.gain(of, variance, self.units[j], noise) - lost;
-                if gain > best.0 {
-                    best = (gain, j);
-                }
-            }
-            if best.0 > self.options.tol.max(EXCHANGE) {
-                proposals.push((best.0, self.active[i], best.1));
-            }
-        }
+        let mut proposals = self.proposals();
         proposals.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         proposals.truncate(MOST);
         let Some(first) = proposals.first().map(|p| p.0) else { return Ok(false) };
@@ -164,6 +156,7 @@ impl Ascent<'_> {
         chosen.dedup();
         let mut pool = self.pool(chosen);
         let mut active = self.active.clone();
+        let noise = 1.0 / self.posterior.beta;
         let (mut out, mut into) = (Vec::new(), Vec::new());
         for &(_, old, new) in &proposals {
             let Some(i) = active.iter().position(|&j| j == old) else { continue };

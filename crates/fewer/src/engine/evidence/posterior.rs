@@ -65,8 +65,7 @@ impl Posterior {
         for b in 0..k {
             mean[b] = beta * dot(sigma.column(b), &data.cross);
         }
-        let log_determinant =
-            -factor.log_determinant() - alpha.iter().map(|a| a.ln()).sum::<f64>();
+        let log_determinant = -factor.log_determinant() - alpha.iter().map(|a| a.ln()).sum::<f64>();
         let mut posterior = Self {
             alpha: alpha.to_vec(),
             beta,
@@ -123,8 +122,7 @@ impl Posterior {
     /// (Tipping & Faul 2003, eq. 28-29); the column βΣFᵀφ.
     pub fn add(&mut self, alpha: f64, s: f64, q: f64, products: &[f64]) -> Vec<f64> {
         let k = self.alpha.len();
-        let c: Vec<f64> =
-            (0..k).map(|i| self.beta * dot(self.sigma.column(i), products)).collect();
+        let c: Vec<f64> = (0..k).map(|i| self.beta * dot(self.sigma.column(i), products)).collect();
         let variance = 1.0 / (alpha + s);
         let mean = variance * q;
         let mut sigma = Matrix::zeros(k + 1, k + 1);

@@ -23,9 +23,8 @@ impl Ascent<'_> {
         let mut change = f64::INFINITY;
         for _ in 0..self.options.hyper_steps {
             self.settle_at(tol)?;
-            let variances: Vec<f64> = self.active_units().iter().zip(&self.posterior.alpha)
-                .map(|(u, a)| u / a)
-                .collect();
+            let variances: Vec<f64> =
+                self.active_units().iter().zip(&self.posterior.alpha).map(|(u, a)| u / a).collect();
             let noise = 1.0 / self.posterior.beta;
             change = self.prior.update_hyper(&variances, self.units.len(), noise);
             if change < 1e-6 {
@@ -47,7 +46,8 @@ impl Ascent<'_> {
             let units = self.active_units();
             let (gradient, curvature) = self.objective().derivatives(&self.posterior, &units);
             let value = self.objective().value(&self.posterior, &units);
-            let Some(next) = self.newton(&units, value, &gradient, &curvature, &mut damping, tol)?
+            let Some(next) =
+                self.newton(&units, value, &gradient, &curvature, &mut damping, tol)?
             else {
                 break;
             };
@@ -195,8 +195,7 @@ impl Ascent<'_> {
         let objective = Objective { prior: &*self.prior, ..self.frame };
         let largest = self.options.largest_precision;
         let from = self.posterior.clone();
-        self.posterior =
-            best_noise(&self.data, from, &units, &objective, largest, self.observer)?;
+        self.posterior = best_noise(&self.data, from, &units, &objective, largest, self.observer)?;
         Ok(())
     }
 }

@@ -15,14 +15,19 @@ const LEVELS: [f64; 4] = [1e-5, 1e-4, 1e-3, 1e-2];
 /// Most active columns for which this is worth its cost.
 const MOST: usize = 40;
 /// Gains below this are left.
-const WORTH: f64 = 1e-2;
+const WORTH: f64 = 0.03;
 
 impl Ascent<'_> {
     /// Whether it raised the objective; else all is as it was.
     pub(super) fn spread(&mut self) -> Result<bool> {
         let k = self.active.len();
         let known = self.options.noise != Noise::Estimated;
-        if k == 0 || k > MOST || !self.prior.is_exact() || self.prior.has_free_hyper() || known && k < 2 {
+        if k == 0
+            || k > MOST
+            || !self.prior.is_exact()
+            || self.prior.has_free_hyper()
+            || known && k < 2
+        {
             return Ok(false);
         }
         let value = self.value();

@@ -119,10 +119,10 @@ impl Statistics {
         out
     }
 
-    /// (m, k) φᵀC⁻¹φ_k / α_k for every active column, without those of α.
-    pub fn crossed(&self, posterior: &Posterior) -> Matrix {
-        let mut out = multiply(self.len(), &self.products, &posterior.sigma);
-        out.as_mut_slice().iter_mut().for_each(|v| *v *= posterior.beta);
+    /// (m, k) β times the products with the active columns, times a k×k matrix.
+    pub fn crossed(&self, matrix: &Matrix, beta: f64) -> Matrix {
+        let mut out = multiply(self.len(), &self.products, matrix);
+        out.as_mut_slice().iter_mut().for_each(|v| *v *= beta);
         out
     }
 }

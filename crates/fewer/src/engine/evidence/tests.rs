@@ -28,7 +28,10 @@ impl Sample {
         }
         let few = columns.min(5);
         let target = (0..rows)
-            .map(|i| (0..few).map(|j| values[(i, j)] * (j + 1) as f64).sum::<f64>() + 0.3 * (next() - 0.5))
+            .map(|i| {
+                (0..few).map(|j| values[(i, j)] * (j + 1) as f64).sum::<f64>()
+                    + 0.3 * (next() - 0.5)
+            })
             .collect();
         Self { columns: values, target }
     }
@@ -199,8 +202,7 @@ fn rank_one_updates_equal_recomputation() {
         } else {
             let i = (next() * active.len() as f64) as usize;
             if kind < 0.75 {
-                let kappa = 1.0
-                    / (posterior.sigma[(i, i)] + 1.0 / (alpha - posterior.alpha[i]));
+                let kappa = 1.0 / (posterior.sigma[(i, i)] + 1.0 / (alpha - posterior.alpha[i]));
                 statistics.rank_one(&posterior, i, kappa);
                 posterior.reestimate(i, alpha);
             } else {
@@ -262,8 +264,7 @@ fn gains_and_best_variances_are_exact() {
         }
         // Active columns, by what their posterior says.
         for (i, of) in objective.factors(&p).into_iter().enumerate() {
-            let without: Vec<usize> =
-                chosen.iter().copied().filter(|&j| j != chosen[i]).collect();
+            let without: Vec<usize> = chosen.iter().copied().filter(|&j| j != chosen[i]).collect();
             let rest: Vec<f64> = (0..3).filter(|&k| k != i).map(|k| alpha[k]).collect();
             let q = Posterior::new(&sample.active(&without), &rest, beta, &Silent).unwrap();
             let gain = prior.gain(of, 1.0 / alpha[i], unit, 1.0 / beta);
@@ -324,11 +325,8 @@ fn the_ascent_ends_where_nothing_is_to_gain() {
 fn every_step_gains_at_known_noise() {
     let sample = Sample::new(80, 30, 20);
     let usable: Vec<usize> = (0..30).collect();
-    let dictionary = FromGram {
-        gram: Arc::new(sample.gram()),
-        usable: &usable,
-        inverse_lengths: vec![1.0; 30],
-    };
+    let dictionary =
+        FromGram { gram: Arc::new(sample.gram()), usable: &usable, inverse_lengths: vec![1.0; 30] };
     for mut prior in priors() {
         let noise = Noise::Known(0.01);
         let options = Options { noise, ..Options::default() };
@@ -336,5 +334,68 @@ fn every_step_gains_at_known_noise() {
             maximise(&problem(&sample, &dictionary), &mut *prior, &options, &Silent).unwrap();
         assert!(found.trace.windows(2).all(|s| s[1].objective <= s[0].objective + 1e-9));
         assert_eq!(found.noise, 0.01);
+    }
+}
+
+/// S, Q, Z, the posterior and the best noise at given precisions, against the reference.
+#[test]
+fn reference_values_at_given_precisions() {
+    let text = include_str!("../../../tests/fixtures/sinc_n100.csv");
+    let rows: Vec<(f64, f64)> = text
+        .lines()
+        .skip(1)
+        .map(|l| l.split_once(',').map(|(x, y)| (x.parse().unwrap(), y.parse().unwrap())).unwrap())
+        .collect();
+    let expected: serde_json::Value =
+        serde_json::from_str(include_str!("../../../tests/fixtures/evidence.json")).unwrap();
+    let expected = &expected["fixed_point_check_sinc"];
+    let list = |name: &str| -> Vec<f64> {
+        expected[name].as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect()
+    };
+    let mut columns = Matrix::zeros(100, 100);
+    let mut lengths = vec![0.0; 100];
+    for j in 0..100 {
+        let column = columns.column_mut(j);
+        for i in 0..100 {
+            column[i] = (-(rows[i].0 - rows[j].0).powi(2) / 9.0).exp();
+        }
+        lengths[j] = dot(column, column).sqrt();
+        column.iter_mut().for_each(|v| *v /= lengths[j]);
+    }
+    let sample = Sample { columns, target: rows.iter().map(|r| r.1).collect() };
+    let chosen: Vec<usize> = list("indices0").iter().map(|v| *v as usize).collect();
+    let alpha: Vec<f64> =
+        list("alpha").iter().zip(&chosen).map(|(a, &j)| a / lengths[j].powi(2)).collect();
+    let near = |found: f64, expected: f64| {
+        assert!((found / expected - 1.0).abs() < 1e-7, "{found} {expected}");
+    };
+    let data = sample.active(&chosen);
+    let p = Posterior::new(&data, &alpha, 80.0, &Silent).unwrap();
+    for (i, (m, &j)) in list("mu").iter().zip(&chosen).enumerate() {
+        near(p.mean[i] / lengths[j], *m);
+    }
+    near(objective(&sample, &Nothing).log_evidence(&p), expected["logml"].as_f64().unwrap());
+    near(p.freedom(), expected["dof"].as_f64().unwrap());
+    let mut statistics = Statistics::new(sample.cross(), true);
+    let gram = sample.gram();
+    chosen.iter().for_each(|&j| statistics.products.extend_from_slice(gram.column(j)));
+    statistics.refresh(&p);
+    let price = Ard { price: 0.5 * 100f64.ln(), as_published: false };
+    let factors = objective(&sample, &price).factors(&p);
+    for (k, j) in list("columns").iter().map(|v| *v as usize).enumerate() {
+        let of = match chosen.iter().position(|&c| c == j) {
+            Some(i) => factors[i],
+            None => Factors { s: statistics.s[j], q: statistics.q[j], z: statistics.z[j] },
+        };
+        near(of.s * lengths[j].powi(2), list("s")[k]);
+        near(of.q * lengths[j], list("q")[k]);
+        near(of.z * lengths[j].powi(2), list("z")[k]);
+    }
+    let free = Ard::default();
+    for (prior, name) in [(&free, "beta_star_c0"), (&price, "beta_star_c_log100_2")] {
+        let objective = objective(&sample, prior);
+        let units = vec![1.0; 3];
+        let best = super::noise::best_noise(&data, p.clone(), &units, &objective, 1e8, &Silent);
+        assert!((best.unwrap().beta / expected[name].as_f64().unwrap() - 1.0).abs() < 1e-5);
     }
 }
