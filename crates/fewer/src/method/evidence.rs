@@ -261,8 +261,8 @@ impl Evidence<'_> {
         }
         if found.cycled {
             notes.push(
-                "λ and the terms went round in a circle: the fit of highest evidence among them \
-                 is given; a fixed lam has no such circles"
+                "λ and the terms went round in a circle: λ is that of the fit of highest evidence \
+                 among them"
                     .to_string(),
             );
         }

@@ -27,6 +27,10 @@ impl EvidencePrior for FastLaplace {
         !self.rate.is_fixed()
     }
 
+    fn hold_hyper(&mut self, lam: f64) {
+        self.rate = Rate::Fixed(lam);
+    }
+
     fn update_hyper(&mut self, variances: &[f64], columns: usize, _noise: f64) -> f64 {
         self.rate.update(variances, columns)
     }

@@ -47,8 +47,6 @@ pub(crate) struct Options {
     pub first_precision: f64,
     /// A column whose best variance gains no more is taken out.
     pub worthless: f64,
-    /// Rounds in which λ follows the variances between two looks at the candidates.
-    pub hyper_steps: usize,
     /// Candidates whose correlation with an active column is above 1 less this are left out.
     pub alignment: f64,
     pub memory_limit: usize,
@@ -65,7 +63,6 @@ impl Default for Options {
             largest_precision: 1e8,
             first_precision: 100.0,
             worthless: 1e-9,
-            hyper_steps: 200,
             alignment: 1e-3,
             memory_limit: usize::MAX,
         }
@@ -138,6 +135,8 @@ struct Ascent<'a> {
     /// Products of columns that were active before.
     held: HashMap<usize, Vec<f64>>,
     hold_noise: bool,
+    /// By how much λ moved last, relatively.
+    hyper_change: f64,
 }
 
 /// A column whose S is below this part of the noise precision is one that the active ones span.
@@ -167,6 +166,8 @@ pub(crate) fn maximise(
     };
     let mut ascent = Ascent::new(problem, prior, options, observer)?;
     match coarse {
+        // Rules as published go their own way from the start.
+        None if ascent.goes_by_rules() => ascent.run(false, 0),
         None => ascent.run(true, FIRST_TERMS),
         Some((chosen, noise)) => {
             ascent.posterior.beta = 1.0 / noise;
@@ -215,6 +216,13 @@ fn from_few(
     Ok(Some((columns, found.noise)))
 }
 
+/// In a round of the search the noise precision is held at so many times its value while columns
+/// are added, and then released: a way out of maxima that take signal for noise.
+const KICKS: [f64; 2] = [10.0, 3.0];
+/// Steps of λ after which it is taken to go round in a circle.
+const LONGEST_CIRCLE: usize = 400;
+/// How closely columns settle at least.
+const LOOSE: f64 = 1e-3;
 /// Rounds of the search that gain less than this are the last.
 const SEARCH: f64 = 1e-2;
 
@@ -225,6 +233,7 @@ struct Saved {
     active: Vec<usize>,
     alpha: Vec<f64>,
     beta: f64,
+    lam: Option<f64>,
 }
 
 fn largest(gains: &[(f64, f64)]) -> f64 {
@@ -251,6 +260,9 @@ impl<'a> Ascent<'a> {
     ) -> Result<Self> {
         let beta = match options.noise {
             Noise::Known(variance) => 1.0 / variance,
+            // Helgøy & Li 2022 start from a tenth of the target's variance, Tipping from a
+            // hundredth.
+            Noise::Estimated if prior.has_free_hyper() => 0.1 * options.first_precision,
             Noise::Estimated => options.first_precision,
         };
         let data = Active { square: problem.square, ..Active::default() };
@@ -274,7 +286,13 @@ impl<'a> Ascent<'a> {
             all,
             held: HashMap::new(),
             hold_noise: false,
+            hyper_change: 0.0,
         })
+    }
+
+    /// Whether there is more to the steps than one objective.
+    fn goes_by_rules(&self) -> bool {
+        !self.prior.is_exact() || self.prior.has_free_hyper()
     }
 
     fn objective(&self) -> Objective<'_> {
@@ -292,34 +310,33 @@ impl<'a> Ascent<'a> {
         let mut best: Option<Saved> = None;
         let mut termination = Termination::IterationLimit;
         let (mut gain, mut iterations, mut cycled) = (f64::INFINITY, 0, false);
-        let searches = search
-            && options.noise == Noise::Estimated
-            && !self.prior.has_free_hyper()
-            && self.prior.is_exact();
+        let searches = search && options.noise == Noise::Estimated;
         // The number of terms up to which the noise is held.
         let mut hold = if options.noise == Noise::Estimated { hold } else { 0 };
-        let mut kicks = [10.0, 3.0].iter().cycle();
+        let mut kicks = KICKS.iter().cycle();
         let mut failures = 0;
+        // How closely the active columns settle: not much closer than there is to gain elsewhere.
+        let closest = 0.1 * options.tol;
+        let mut settled = LOOSE.max(closest);
         while iterations < options.max_iter {
             self.observer.check()?;
             iterations += 1;
             self.hold_noise = self.counted() < hold;
-            let tol = (1e-3 * gain.min(1.0)).max(0.1 * options.tol);
-            self.settle(tol)?;
+            self.settle(settled)?;
             self.all.refresh(&self.posterior);
             let mut gains = self.gains();
             gain = largest(&gains);
             if gain <= options.tol && self.hold_noise {
                 hold = 0;
-                gain = 1.0;
                 continue;
             }
-            if gain <= options.tol && tol > 0.1 * options.tol {
-                self.settle(0.1 * options.tol)?;
+            if gain <= options.tol && settled > closest {
+                self.settle(closest)?;
                 self.all.refresh(&self.posterior);
                 gains = self.gains();
                 gain = largest(&gains);
             }
+            settled = (1e-3 * gain).clamp(closest, LOOSE.max(closest));
             let objective = -self.value();
             let terms = self.counted();
             let shown = trace.last().map_or(objective, |s| s.objective.min(objective));
@@ -331,12 +348,12 @@ impl<'a> Ascent<'a> {
                 residual: gain,
             });
             if self.prior.has_free_hyper()
-                && let Some(round) = self.round(&mut seen)
+                && let Some(state) = self.seen_before(&mut seen)
             {
-                cycled = gain > options.tol;
-                best = round;
-                termination = Termination::Converged;
-                break;
+                cycled = gain > options.tol || self.hyper_change > 1e-5;
+                self.prior.hold_hyper(state.lam.unwrap_or(0.0));
+                self.restore(state)?;
+                continue;
             }
             if options.deadline.is_some_and(|d| Instant::now() >= d) {
                 termination = Termination::TimeLimit;
@@ -347,7 +364,7 @@ impl<'a> Ascent<'a> {
             } else {
                 self.spread()? || self.exchange_some()?
             };
-            if acted {
+            if acted || self.hyper_change > 1e-6 {
                 continue;
             }
             let value = self.value();
@@ -358,11 +375,13 @@ impl<'a> Ascent<'a> {
             let before = best.as_ref().map_or(f64::NEG_INFINITY, |b| b.value);
             failures = if value > before + SEARCH { 0 } else { failures + 1 };
             self.keep_best(&mut best, value);
-            if failures > 0 {
-                self.restore(best.clone())?;
+            if failures > 0
+                && let Some(best) = best.clone()
+            {
+                self.restore(best)?;
             }
-            if failures == 2 {
-                self.settle(0.1 * options.tol)?;
+            if failures == KICKS.len() {
+                self.settle(closest)?;
                 self.all.refresh(&self.posterior);
                 gain = largest(&self.gains());
                 termination = Termination::Converged;
@@ -371,13 +390,13 @@ impl<'a> Ascent<'a> {
             let factor = kicks.next().copied().unwrap_or(1.0);
             hold = self.counted() + self.active.len() / 4 + 4;
             self.posterior.beta = (self.posterior.beta * factor).min(options.largest_precision);
-            gain = 1.0;
-        }
-        if cycled {
-            self.restore(best.take())?;
+            settled = LOOSE.max(closest);
         }
         if self.posterior.sigma.rows() != self.active.len() {
             self.refactor()?;
+        }
+        if let Some(best) = best.filter(|b| b.value > self.value()) {
+            self.restore(best)?;
         }
         let mut found = self.found(gain);
         (found.cycled, found.iterations, found.termination) = (cycled, iterations, termination);
@@ -389,15 +408,16 @@ impl<'a> Ascent<'a> {
     ///
     /// The λ of the published code is not the maximum of one objective, so that it may go round in
     /// a circle with the terms.
-    fn round(&self, seen: &mut Vec<(Vec<usize>, i64, Saved)>) -> Option<Option<Saved>> {
+    fn seen_before(&self, seen: &mut Vec<(Vec<usize>, i64, Saved)>) -> Option<Saved> {
         let mut terms = self.active.clone();
         terms.sort_unstable();
-        let lam = (1e3 * self.prior.lam().unwrap_or(0.0).max(1e-300).ln()).round() as i64;
-        if let Some(first) = seen.iter().position(|s| s.0 == terms && s.1 == lam) {
-            let states = seen.drain(first..).map(|s| s.2);
-            return Some(states.max_by(|a, b| a.value.total_cmp(&b.value)));
-        }
+        let lam = (1e6 * self.prior.lam().unwrap_or(0.0).max(1e-300).ln()).round() as i64;
         let value = self.objective().log_evidence(&self.posterior);
+        let long = (seen.len() >= LONGEST_CIRCLE).then_some(LONGEST_CIRCLE / 2);
+        if let Some(first) = seen.iter().position(|s| s.0 == terms && s.1 == lam).or(long) {
+            let states = seen.drain(first..).map(|s| s.2);
+            return states.max_by(|a, b| a.value.total_cmp(&b.value));
+        }
         seen.push((terms, lam, self.saved(value)));
         None
     }
@@ -415,12 +435,12 @@ impl<'a> Ascent<'a> {
 
     fn saved(&self, value: f64) -> Saved {
         let Posterior { alpha, beta, .. } = &self.posterior;
-        Saved { value, active: self.active.clone(), alpha: alpha.clone(), beta: *beta }
+        let lam = self.prior.lam();
+        Saved { value, active: self.active.clone(), alpha: alpha.clone(), beta: *beta, lam }
     }
 
     /// Goes back to what was remembered.
-    fn restore(&mut self, saved: Option<Saved>) -> Result<()> {
-        let Some(saved) = saved else { return Ok(()) };
+    fn restore(&mut self, saved: Saved) -> Result<()> {
         while !self.active.is_empty() {
             self.remove(self.active.len() - 1);
         }

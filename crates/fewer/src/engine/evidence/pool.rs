@@ -67,7 +67,7 @@ impl Ascent<'_> {
         order.sort_unstable_by(by_gain);
         let room = self.options.max_terms.map_or(usize::MAX, |m| m.saturating_sub(self.counted()));
         let most = (1 + self.active.len() / FOR_EACH).min(MOST);
-        if most.min(room.max(1)) == 1 {
+        if most.min(room.max(1)) == 1 || self.goes_by_rules() {
             let picked = order.first().map(|&j| (j, 1.0 / gains[j].0));
             self.activate(picked.as_slice())?;
             return Ok(picked.is_some());

@@ -15,23 +15,18 @@ const STEPS: usize = 200;
 const LONGEST: f64 = 4.0;
 
 impl Ascent<'_> {
-    /// Settles the active columns until what is left to gain is below `tol`, and lets λ follow.
+    /// Settles the active columns until what is left to gain is below `tol`, and lets λ follow by
+    /// one step: terms come and go while it moves.
     pub(super) fn settle(&mut self, tol: f64) -> Result<()> {
-        if !self.prior.has_free_hyper() {
-            return self.settle_at(tol);
-        }
-        let mut change = f64::INFINITY;
-        for _ in 0..self.options.hyper_steps {
-            self.settle_at(tol)?;
-            let variances: Vec<f64> =
-                self.active_units().iter().zip(&self.posterior.alpha).map(|(u, a)| u / a).collect();
+        self.settle_at(tol)?;
+        self.hyper_change = 0.0;
+        if self.prior.has_free_hyper() {
+            let variances = self.active_units().into_iter().zip(&self.posterior.alpha);
+            let variances: Vec<f64> = variances.map(|(u, a)| u / a).collect();
             let noise = 1.0 / self.posterior.beta;
-            change = self.prior.update_hyper(&variances, self.units.len(), noise);
-            if change < 1e-6 {
-                break;
-            }
+            self.hyper_change = self.prior.update_hyper(&variances, self.units.len(), noise);
         }
-        if change > 0.0 { self.settle_at(tol) } else { Ok(()) }
+        Ok(())
     }
 
     fn settle_at(&mut self, tol: f64) -> Result<()> {

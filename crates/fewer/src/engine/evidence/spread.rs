@@ -45,7 +45,8 @@ impl Ascent<'_> {
             return Ok(false);
         }
         let (kept, beta, reached) = self.settle_among(&chosen, &alpha)?;
-        if reached < value + WORTH {
+        let many = self.options.max_terms.is_some() && kept.len() > k;
+        if reached < value + WORTH || many {
             return Ok(false);
         }
         for i in (0..k).rev() {
