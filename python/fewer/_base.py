@@ -265,7 +265,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         factors = settings.pop("penalty_factors", None)
         search = _select.settings(settings)
         for name in _select.DEFAULTS:
-            del settings[name]
+            settings.pop(name, None)
         for name, value in settings.items():
             value = value.item() if isinstance(value, np.generic) else value
             settings[name] = value

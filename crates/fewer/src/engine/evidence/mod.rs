@@ -148,8 +148,10 @@ type Start = (Vec<(usize, f64)>, f64);
 /// Terms that are few.
 const FEW: usize = 40;
 
-/// Candidates of the first look, where there are more than twice as many.
+/// Candidates of the first look, where there are more than twice as many, and how many times more
+/// of them there are in the next.
 const COARSE: usize = 250;
+const FINER: usize = 4;
 
 /// Maximises the evidence.
 pub(crate) fn maximise(
@@ -159,23 +161,16 @@ pub(crate) fn maximise(
     observer: &dyn Observer,
 ) -> Result<Found> {
     let m = problem.dictionary.len();
-    let coarse = if m > 2 * COARSE && prior.is_exact() && !prior.has_free_hyper() {
-        from_few(problem, m.div_ceil(COARSE), prior, options, observer)?
-    } else {
-        None
-    };
-    let mut ascent = Ascent::new(problem, prior, options, observer)?;
-    match coarse {
-        // Rules as published go their own way from the start.
-        None if ascent.goes_by_rules() => ascent.run(false, 0),
-        None => ascent.run(true, FIRST_TERMS),
-        Some((chosen, noise)) => {
-            ascent.posterior.beta = 1.0 / noise;
-            ascent.activate(&chosen)?;
-            ascent.refactor()?;
-            ascent.run(true, 0)
-        }
+    let by_rules = !prior.is_exact() || prior.has_free_hyper();
+    let mut step = if m > 2 * COARSE && !by_rules { m.div_ceil(COARSE) } else { 1 };
+    let mut start = None;
+    while step > 1 {
+        start = from_few(problem, step, start, prior, options, observer)?;
+        step = if start.is_some() { step / FINER } else { 1 };
     }
+    let mut ascent = Ascent::new(problem, prior, options, observer)?;
+    // Rules as published go their own way from the start.
+    ascent.run_from(start, !by_rules, if by_rules { 0 } else { FIRST_TERMS })
 }
 
 /// The noise is held at its first value until there are so many terms: a model of few terms takes
@@ -187,12 +182,14 @@ const FIRST_TERMS: usize = 10;
 fn from_few(
     problem: &Problem<'_>,
     step: usize,
+    start: Option<Start>,
     prior: &mut dyn EvidencePrior,
     options: &Options,
     observer: &dyn Observer,
 ) -> Result<Option<Start>> {
     let some = (0..problem.dictionary.len()).step_by(step);
-    let mut chosen: Vec<usize> = some.chain(problem.uncounted).collect();
+    let before = start.iter().flat_map(|s| s.0.iter().map(|c| c.0));
+    let mut chosen: Vec<usize> = some.chain(before).chain(problem.uncounted).collect();
     chosen.sort_unstable();
     chosen.dedup();
     let take = |from: &[f64]| chosen.iter().map(|&j| from[j]).collect::<Vec<f64>>();
@@ -208,7 +205,12 @@ fn from_few(
     };
     let most = options.max_terms.unwrap_or(usize::MAX).min(FEW);
     let options = Options { tol: options.tol.max(1e-3), max_terms: Some(most), ..options.clone() };
-    let found = Ascent::new(&part, prior, &options, observer)?.run(false, FIRST_TERMS)?;
+    let start = start.map(|(columns, noise)| {
+        let place = |(j, a): (usize, f64)| chosen.binary_search(&j).ok().map(|k| (k, a));
+        (columns.into_iter().filter_map(place).collect(), noise)
+    });
+    let mut ascent = Ascent::new(&part, prior, &options, observer)?;
+    let found = ascent.run_from(start, false, FIRST_TERMS)?;
     if found.active.len() >= FEW {
         return Ok(None);
     }
@@ -301,6 +303,15 @@ impl<'a> Ascent<'a> {
 
     fn active_units(&self) -> Vec<f64> {
         self.active.iter().map(|&j| self.units[j]).collect()
+    }
+
+    /// Ascends from a start, or from nothing with the noise held below so many terms.
+    fn run_from(&mut self, start: Option<Start>, search: bool, hold: usize) -> Result<Found> {
+        let Some((columns, noise)) = start else { return self.run(search, hold) };
+        self.posterior.beta = 1.0 / noise;
+        self.activate(&columns)?;
+        self.refactor()?;
+        self.run(search, 0)
     }
 
     /// Ascends; `search`es on from the first maximum, and holds the noise below so many terms.
@@ -397,6 +408,9 @@ impl<'a> Ascent<'a> {
         }
         if let Some(best) = best.filter(|b| b.value > self.value()) {
             self.restore(best)?;
+        }
+        if termination == Termination::Converged {
+            self.polish()?;
         }
         let mut found = self.found(gain);
         (found.cycled, found.iterations, found.termination) = (cycled, iterations, termination);

@@ -11,6 +11,8 @@ use crate::prior::Factors;
 
 /// Newton steps, or sweeps of the formulas as published.
 const STEPS: usize = 200;
+/// Steps to the last digit.
+const POLISH: usize = 6;
 /// Largest change of a log precision in one step.
 const LONGEST: f64 = 4.0;
 
@@ -119,6 +121,43 @@ impl Ascent<'_> {
         }
         *damping = 0.0;
         Ok(None)
+    }
+
+    /// Newton steps to the last digit, from where the objective is too flat to tell.
+    pub(super) fn polish(&mut self) -> Result<()> {
+        if !self.prior.is_exact() {
+            return Ok(());
+        }
+        let units = self.active_units();
+        let k = units.len();
+        let at_floor = self.posterior.beta >= self.options.largest_precision;
+        let free = self.options.noise == Noise::Estimated && !at_floor;
+        let order = if free { k + 1 } else { k };
+        let size = |v: &[f64]| v.iter().fold(0.0, |a: f64, g| a.max(g.abs()));
+        let (mut gradient, mut curvature) = self.objective().derivatives(&self.posterior, &units);
+        for _ in 0..POLISH {
+            let mut matrix = Matrix::zeros(order, order);
+            for b in 0..order {
+                matrix.column_mut(b).copy_from_slice(&curvature.column(b)[..order]);
+            }
+            let Ok(factor) = Cholesky::new(matrix, self.observer)? else { break };
+            let mut step = gradient[..order].to_vec();
+            factor.solve(&mut step);
+            // Near a maximum only.
+            if size(&step) > 0.1 || size(&step) < 1e-12 {
+                break;
+            }
+            let moved = self.posterior.alpha.iter().zip(&step).map(|(a, s)| a * s.exp());
+            let alpha: Vec<f64> = moved.collect();
+            let beta = self.posterior.beta * if free { step[k].exp() } else { 1.0 };
+            let trial = Posterior::new(&self.data, &alpha, beta, self.observer)?;
+            let (slopes, bends) = self.objective().derivatives(&trial, &units);
+            if size(&slopes[..order]) >= size(&gradient[..order]) {
+                break;
+            }
+            (self.posterior, gradient, curvature) = (trial, slopes, bends);
+        }
+        Ok(())
     }
 
     /// Takes columns out that the objective is better without; whether there were any.
