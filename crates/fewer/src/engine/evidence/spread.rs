@@ -6,12 +6,14 @@
 //! near and far, which hardly changes the evidence; then all settle together, and most of them
 //! vanish again.
 
-use super::{Ascent, Noise, Problem};
+use super::{Ascent, Noise, Problem, Start};
 use crate::error::Result;
 use crate::prior::Factors;
 
 /// How far, as one less the correlation, the likes of a column are from it.
 const LEVELS: [f64; 4] = [1e-5, 1e-4, 1e-3, 1e-2];
+/// Farther ones are no likes.
+const FARTHEST: f64 = 0.2;
 /// Most active columns for which this is worth its cost.
 const MOST: usize = 40;
 /// Gains below this are left.
@@ -44,7 +46,7 @@ impl Ascent<'_> {
         if chosen.len() == k {
             return Ok(false);
         }
-        let (kept, beta, reached) = self.settle_among(&chosen, &alpha)?;
+        let ((kept, noise), reached) = self.settle_among(&chosen, &alpha)?;
         let many = self.options.max_terms.is_some() && kept.len() > k;
         if reached < value + WORTH || many {
             return Ok(false);
@@ -52,19 +54,14 @@ impl Ascent<'_> {
         for i in (0..k).rev() {
             self.remove(i);
         }
-        self.posterior.beta = beta;
+        self.posterior.beta = 1.0 / noise;
         self.activate(&kept)?;
         self.refactor()?;
         Ok(true)
     }
 
-    /// Settles these columns, looking at no others: those kept with their precisions, the noise
-    /// precision, and the objective.
-    fn settle_among(
-        &mut self,
-        chosen: &[usize],
-        alpha: &[f64],
-    ) -> Result<(Vec<(usize, f64)>, f64, f64)> {
+    /// Settles these columns, looking at no others: what is left of them, and the objective.
+    fn settle_among(&mut self, chosen: &[usize], alpha: &[f64]) -> Result<(Start, f64)> {
         let take = |from: &[f64]| chosen.iter().map(|&j| from[j]).collect::<Vec<f64>>();
         let gram = self.dictionary.gram(chosen);
         let problem = Problem {
@@ -84,7 +81,7 @@ impl Ascent<'_> {
         inner.settle(1e-4)?;
         let kept = inner.active.iter().zip(&inner.posterior.alpha);
         let kept = kept.map(|(&k, &a)| (chosen[k], a)).collect();
-        Ok((kept, inner.posterior.beta, inner.value()))
+        Ok(((kept, 1.0 / inner.posterior.beta), inner.value()))
     }
 
     /// The columns that would do best in the place of an active one, at several distances from it.
@@ -100,7 +97,7 @@ impl Ascent<'_> {
         let correlation = self.all.column(i);
         for j in 0..m {
             let distance = 1.0 - correlation[j].abs();
-            if distance < LEVELS[0] || distance > 0.2 {
+            if !(LEVELS[0]..=FARTHEST).contains(&distance) {
                 continue;
             }
             let e = crossed[j];
