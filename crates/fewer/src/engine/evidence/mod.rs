@@ -225,8 +225,8 @@ const KICKS: [f64; 2] = [10.0, 3.0];
 const LONGEST_CIRCLE: usize = 400;
 /// How closely columns settle at least.
 const LOOSE: f64 = 1e-3;
-/// Rounds of the search that gain less than this are the last.
-const SEARCH: f64 = 1e-2;
+/// Rounds of the search that gain less than this for each term are the last.
+const SEARCH: f64 = 0.02;
 
 /// A state to come back to.
 #[derive(Clone)]
@@ -384,7 +384,8 @@ impl<'a> Ascent<'a> {
                 break;
             }
             let before = best.as_ref().map_or(f64::NEG_INFINITY, |b| b.value);
-            failures = if value > before + SEARCH { 0 } else { failures + 1 };
+            let enough = SEARCH * (1 + self.active.len()) as f64;
+            failures = if value > before + enough { 0 } else { failures + 1 };
             self.keep_best(&mut best, value);
             if failures > 0
                 && let Some(best) = best.clone()
