@@ -17,10 +17,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fewer import (
+    BLS,
     RMLR,
+    RVR,
     SMLR,
     SMLRCV,
     EmptyModelWarning,
+    FastLaplace,
     Lasso,
     LassoCV,
     ProbitClassifier,
@@ -49,6 +52,11 @@ ESTIMATORS = [
     SparseRegressor(prior="laplace", lam="cv", lams=5),
     LassoCV(lams=10),
     LassoCV(lam="bic", lams=10, standardize=False),
+    RVR(),
+    RVR(basis="linear", sparsity="bic"),
+    BLS(),
+    BLS(lam=0.5, fit_intercept=False),
+    FastLaplace(),
     SMLR(),
     SMLR(solver="bound", parameterization="symmetric"),
     SMLR(solver="componentwise", max_terms=5, warm_start=True),

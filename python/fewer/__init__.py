@@ -14,15 +14,20 @@ from fewer import kernels, plots
 from fewer._base import Certificate, EmptyModelWarning, Explanation, load
 from fewer._bound import Bound, RiskBound
 from fewer._select import Selection
+from fewer.bls import BLS
 from fewer.evaluation import Evaluation, cross_validate
+from fewer.fast_laplace import FastLaplace
 from fewer.lasso import Lasso, LassoCV, LassoPath, lasso_path
 from fewer.probit_classifier import ProbitClassifier
+from fewer.rvr import RVR
 from fewer.smlr import RMLR, RMLRCV, SMLR, SMLRCV, SMLRPath
 from fewer.sparse_regressor import SparseRegressor
 
 __all__ = [
+    "BLS",
     "RMLR",
     "RMLRCV",
+    "RVR",
     "SMLR",
     "SMLRCV",
     "Bound",
@@ -30,6 +35,7 @@ __all__ = [
     "EmptyModelWarning",
     "Evaluation",
     "Explanation",
+    "FastLaplace",
     "Lasso",
     "LassoCV",
     "LassoPath",

@@ -80,7 +80,8 @@ class Certificate:
     kind : str
         What is measured. ``"duality_gap"``: no model has an objective lower by more than this
         part of the empty model's. ``"stationarity"``: largest relative violation of the
-        conditions of a stationary point; no global optimality is claimed.
+        conditions of a stationary point; no global optimality is claimed. ``"evidence"``: the
+        largest gain of log evidence that adding one more column would bring; the same.
     value : float
         The measure.
     scope : str
@@ -269,7 +270,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         factors = settings.pop("penalty_factors", None)
         search = _select.settings(settings)
         for name in _select.DEFAULTS:
-            del settings[name]
+            settings.pop(name, None)
         for name, value in settings.items():
             value = value.item() if isinstance(value, np.generic) else value
             settings[name] = value
@@ -547,6 +548,8 @@ class Regressor(RegressorMixin, Estimator):  # type: ignore[misc]
     def _read(self, model: _core.Model) -> None:
         super()._read(model)
         self.noise_std_ = model.noise_std
+        if model.log_evidence is not None:
+            self.log_evidence_ = model.log_evidence
 
     def _shaped(self, weights: NDArray[np.float64], intercepts: NDArray[np.float64]) -> Any:
         return weights[0], float(intercepts[0])

@@ -35,15 +35,23 @@ relaxed : bool, default=False
 parameterization : {"reference", "symmetric"}, default="reference"
     Which classes have weights: all but the last, as in the paper, or all of them, as in glmnet
     and scikit-learn, so that the order of the classes does not matter.
-solver : {"auto", "bound", "componentwise"}, default="auto"
-    The way to the optimum, which is the same by all of them. ``"auto"`` is the fastest; the others
-    are the paper's: all weights at once by a quadratic bound, and one at a time.
+solver : str, optional
+    The way to the optimum. SMLR and RMLR, to the same one by all: ``"auto"``, the fastest, or the
+    paper's, ``"bound"`` (all weights at once by a quadratic bound) and ``"componentwise"`` (one at
+    a time). Methods by evidence: ``"fast"``, or ``"block"``, which starts from all columns at once
+    as Tipping did in 2001; for comparison.
 schedule : {"geometric", "gain"}, default="geometric"
     Which weights ``solver="componentwise"`` visits: all that are not zero, and the others more and
     more seldom, between passes over all of them; or those first that lower the objective most.
 warm_start : bool, default=False
     Whether a fit starts from the weights of the last one, where the classes and the functions of
     the basis are the same.
+lam_rule : {"active", "hyperprior"}, default="active"
+    How λ is found where it is not given: 2(k − 1)/Σ of the variances of the k terms kept, as the
+    published code has it (which may go round in a circle; the best fit of it is then given), or
+    at its best under a hyperprior.
+sparsity : float or {"none", "aic", "bic", "ric"}, default="none"
+    c, the price of an effective parameter: a number, 0, 1, log(n)/2 or log(n).
 noise : float, optional
     Standard deviation σ of the noise. Estimated where it is not given.
 basis : str or callable, default="linear"

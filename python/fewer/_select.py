@@ -35,7 +35,7 @@ def settings(params: Mapping[str, Any]) -> dict[str, Any]:
     chosen: dict[str, Any] = {}
     words = words_of(params)
     for name, usual in DEFAULTS.items() if words else ():
-        value = params[name]
+        value = params.get(name)
         if name == "cv" and "cv" not in words:
             continue
         if value is None or (isinstance(value, type(usual)) and value == usual):
@@ -52,7 +52,7 @@ def settings(params: Mapping[str, Any]) -> dict[str, Any]:
 
 def words_of(params: Mapping[str, Any]) -> list[str]:
     """Return the words that stand for λ and γ, where these are to be chosen."""
-    words = [params[name] for name in ("lam", "gamma") if isinstance(params[name], str)]
+    words = [params[name] for name in ("lam", "gamma") if isinstance(params.get(name), str)]
     return [word for word in words if word not in ("scale", "median")]
 
 

@@ -216,6 +216,7 @@ pub fn summary(model: &Model, score: Option<&Score>) -> String {
     let kind = match certificate.kind {
         CertificateKind::DualityGap => "duality gap",
         CertificateKind::Stationarity => "stationarity residual",
+        CertificateKind::Evidence => "largest gain left",
         _ => "value",
     };
     let value = number(certificate.value, 2);

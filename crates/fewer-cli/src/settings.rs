@@ -19,7 +19,7 @@ pub struct Settings {
     /// The method [default: sparse for numbers, probit for classes]
     #[arg(long, value_parser = methods())]
     method: Option<String>,
-    /// The functions of the columns to choose from [default: linear]
+    /// The functions of the columns to choose from [default: linear; rbf for rvm]
     ///
     /// Those after polynomial are kernels, centred on rows of the data. With precomputed, the
     /// columns are the values of kernels already.
@@ -92,6 +92,16 @@ pub struct Settings {
     /// Standard deviation of the noise [default: estimated]
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     noise: Option<f64>,
+    /// Relevance vectors: the price of an effective parameter, a number or a criterion [default:
+    /// none]
+    #[arg(long, value_name = "NUMBER|WORD", value_parser = sparsity, allow_negative_numbers = true)]
+    sparsity: Option<Value>,
+    /// Relevance vectors: `block` starts from all functions at once [default: fast]
+    #[arg(long, value_parser = ["fast", "block"])]
+    solver: Option<String>,
+    /// How bls and flap find the strength of their prior [default: active]
+    #[arg(long, value_parser = ["active", "hyperprior"])]
+    lam_rule: Option<String>,
     /// Whether the prior applies to columns of unit variance [default: true]
     #[arg(long, value_name = "BOOL")]
     standardize: Option<bool>,
@@ -294,6 +304,9 @@ impl Settings {
             ("solver", json!(self.solver)),
             ("schedule", json!(self.schedule)),
             ("noise", json!(self.noise)),
+            ("sparsity", json!(self.sparsity)),
+            ("solver", json!(self.solver)),
+            ("lam_rule", json!(self.lam_rule)),
             ("standardize", json!(self.standardize)),
             ("fit_intercept", json!(intercept)),
             ("variant", json!(self.variant)),
@@ -319,6 +332,15 @@ fn gamma(text: &str) -> Result<Value, String> {
 
 fn lam(text: &str) -> Result<Value, String> {
     number_or(text, &[])
+}
+
+fn sparsity(text: &str) -> Result<Value, String> {
+    let words = ["none", "aic", "bic", "ric"];
+    match text.parse::<f64>() {
+        _ if words.contains(&text) => Ok(json!(text)),
+        Ok(number) if number.is_finite() => Ok(json!(number)),
+        _ => Err(format!("expected a number or one of {}", words.join(", "))),
+    }
 }
 
 /// A number, one of the words, or a way to choose.

@@ -112,6 +112,28 @@ fn with_model() -> Place {
 }
 
 #[test]
+fn evidence_methods_and_their_settings() {
+    let place = with_houses();
+    for flags in [
+        "--method rvm",
+        "--method rvm --basis linear --sparsity bic",
+        "--method rvm --sparsity 2 --variant paper --solver fast",
+        "--method rvm --basis linear --solver block",
+        "--method bls --lam-rule hyperprior",
+        "--method flap --lam 0.01 --noise 0.5",
+    ] {
+        let fit = place.json(&format!("fit houses.csv --target price --out m.json --json {flags}"));
+        assert!(!fit["coef"].as_array().unwrap().is_empty(), "{flags}");
+    }
+    let text = place.good("fit houses.csv --target price --out m.json --method bls");
+    assert!(text.contains("largest gain left"), "{text}");
+    place.refused(
+        "fit houses.csv --target price --out m.json --method rvm --sparsity -1",
+        &["--sparsity -1"],
+    );
+}
+
+#[test]
 fn the_lasso_and_its_settings() {
     let place = with_houses();
     let fit = |flags: &str| {

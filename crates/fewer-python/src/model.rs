@@ -482,6 +482,12 @@ impl PyModel {
         (kind.as_str().unwrap_or_default().into(), certificate.value, certificate.scope.clone())
     }
 
+    /// log p(y) with the weights integrated out, where the method maximises it.
+    #[getter]
+    fn log_evidence(&self) -> Option<f64> {
+        self.model.report().log_evidence
+    }
+
     /// λ in force.
     #[getter]
     fn lam(&self) -> Option<f64> {

@@ -78,6 +78,7 @@ pub fn report_html(input: &ReportInput<'_>) -> String {
     let kind = match report.certificate.kind {
         CertificateKind::DualityGap => "duality gap",
         CertificateKind::Stationarity => "stationarity residual",
+        CertificateKind::Evidence => "largest gain left",
         _ => "certificate",
     };
     let mut details = vec![

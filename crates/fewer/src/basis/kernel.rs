@@ -8,6 +8,7 @@ use crate::data::{Dataset, DenseView, Features, Moments};
 use crate::design::{Columns, DenseColumns, DenseKernel, RowWriter, SparseKernel};
 use crate::engine::{Observer, Silent};
 use crate::error::{Error, Result};
+use crate::linalg::Matrix;
 use crate::linalg::Tile;
 use crate::special::exp_of_multiples;
 use rayon::prelude::*;
@@ -446,9 +447,29 @@ impl Kernel {
                         self.transform(out);
                     }
                 })?;
-                Ok(Box::new(DenseColumns::ByRows { rows: x.rows(), columns: self.len(), values }))
+                Ok(Box::new(self.held(x.rows(), values)))
+            }
+            _ if self.is_symmetric(x.rows())
+                && self.user().is_none()
+                && !self.exceeds(x.rows(), memory_limit) =>
+            {
+                Ok(Box::new(self.held(x.rows(), self.matrix(x, observer)?)))
             }
             _ => self.columns(x, memory_limit, observer),
+        }
+    }
+
+    /// Whether the centres are all of the rows, in their order.
+    fn is_symmetric(&self, rows: usize) -> bool {
+        self.on_rows && self.user().is_none() && self.rows.iter().copied().eq(0..rows)
+    }
+
+    /// Values computed row after row; rows of a symmetric kernel are its columns.
+    fn held(&self, rows: usize, values: Vec<f64>) -> DenseColumns<'static> {
+        if self.is_symmetric(rows) {
+            DenseColumns::Owned(Matrix::from_columns(rows, rows, values))
+        } else {
+            DenseColumns::ByRows { rows, columns: self.len(), values }
         }
     }
 

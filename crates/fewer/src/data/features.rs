@@ -136,6 +136,16 @@ impl<'a> DenseView<'a> {
         }
     }
 
+    /// All values column after column, where they lie like that as `f64`.
+    pub(crate) fn whole_columns(&self) -> Option<&'a [f64]> {
+        match self.values {
+            Values::F64(values) if self.row_stride == 1 && self.column_stride == self.rows => {
+                Some(&values[..self.rows * self.columns])
+            }
+            _ => None,
+        }
+    }
+
     /// Row `i`, where its values lie side by side as `f64`.
     pub(crate) fn row_slice(&self, i: usize) -> Option<&'a [f64]> {
         match self.values {

@@ -3,7 +3,9 @@
 use super::Columns;
 use crate::data::DenseView;
 use crate::engine::{Interrupted, Observer};
-use crate::linalg::{Matrix, Tile, add_outer, axpy, products_with};
+use crate::linalg::{
+    Matrix, Tile, add_outer, add_transpose_products, axpy, cross_products, products_with,
+};
 use rayon::prelude::*;
 
 /// Rows of a tile when a product runs over rows.
@@ -198,6 +200,47 @@ impl<'a> Design<'a> {
             total.iter_mut().zip(part).for_each(|(t, p)| *t += p);
         }
         total
+    }
+
+    /// [`apply_transpose`](Self::apply_transpose) for several vectors, the columns being read once:
+    /// a row for each of the chosen columns.
+    pub fn apply_transpose_each(&self, chosen: &[usize], vectors: &Matrix) -> Matrix {
+        let (n, many) = (self.rows(), vectors.columns());
+        if self.columns.as_sparse().is_some() || many == 1 {
+            let each = (0..many).flat_map(|k| self.apply_transpose(chosen, vectors.column(k)));
+            return Matrix::from_columns(chosen.len(), many, each.collect());
+        }
+        let mut weighted = vectors.clone();
+        if let Some(w) = self.weights {
+            for k in 0..many {
+                weighted.column_mut(k).iter_mut().zip(w).for_each(|(v, w)| *v *= w);
+            }
+        }
+        // (many, chosen)
+        let mut sums = Matrix::zeros(many, chosen.len());
+        let dense = self.columns.as_dense().filter(|x| x.rows() > 0 && x.columns() > 0);
+        let whole = dense.and_then(|x| x.whole_columns()).filter(|_| self.centre_last);
+        if let Some(values) = whole.filter(|_| 2 * chosen.len() >= self.columns.columns()) {
+            let products = cross_products(n, weighted.as_slice(), values);
+            let totals: Vec<f64> = (0..many).map(|k| weighted.column(k).iter().sum()).collect();
+            for (c, &j) in chosen.iter().enumerate() {
+                let (centre, scale) = self.units(j);
+                let source = products.column(j).iter().zip(&totals);
+                let out = sums.column_mut(c).iter_mut().zip(source);
+                out.for_each(|(o, (p, total))| *o = (p - centre * total) / scale);
+            }
+        } else {
+            let blocks = sums.as_mut_slice().par_chunks_mut((many * COLUMNS).max(1));
+            blocks.zip(chosen.par_chunks(COLUMNS)).for_each(|(out, chosen)| {
+                let mut tile = Tile::default();
+                for start in (0..n).step_by(ROWS) {
+                    let rows = start..(start + ROWS).min(n);
+                    self.fill(rows.clone(), chosen, &mut tile);
+                    add_transpose_products(&weighted, rows, &tile, out);
+                }
+            });
+        }
+        sums.transpose()
     }
 
     /// Σ_i φ_j(x_i) v_i from values that are read where they are, and centred afterwards.

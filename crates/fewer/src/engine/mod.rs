@@ -2,6 +2,7 @@
 
 pub(crate) mod bohning;
 pub(crate) mod coordinate;
+pub(crate) mod evidence;
 mod least_squares;
 mod observer;
 mod outcome;

@@ -7,6 +7,7 @@ use faer::linalg::cholesky::llt::factor::{
     LltRegularization, cholesky_in_place, cholesky_in_place_scratch,
 };
 use faer::linalg::matmul::triangular::{BlockStructure, matmul};
+use faer::linalg::triangular_inverse::invert_lower_triangular;
 use faer::linalg::triangular_solve::{
     solve_lower_triangular_in_place, solve_upper_triangular_in_place,
 };
@@ -82,6 +83,21 @@ impl Cholesky {
     /// The smallest square on the diagonal of L: 0 for a singular matrix.
     pub fn smallest_pivot(&self) -> f64 {
         (0..self.order()).map(|i| self.factor[(i, i)].powi(2)).fold(f64::INFINITY, f64::min)
+    }
+
+    /// L⁻¹, lower triangular, with zeros above.
+    pub fn inverse_factor(&self) -> Matrix {
+        let n = self.order();
+        let mut inverse = Matrix::zeros(n, n);
+        if n > 0 {
+            invert_lower_triangular(
+                MatMut::from_column_major_slice_mut(inverse.as_mut_slice(), n, n),
+                MatRef::from_column_major_slice(self.factor.as_slice(), n, n),
+                Par::Seq,
+            );
+            clear_vector_registers();
+        }
+        inverse
     }
 
     /// Gives the storage back.

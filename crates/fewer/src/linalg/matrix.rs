@@ -55,6 +55,15 @@ impl Matrix {
         &mut self.data
     }
 
+    /// The matrix with rows and columns exchanged.
+    pub fn transpose(&self) -> Self {
+        let mut out = Self::zeros(self.columns, self.rows);
+        for j in 0..self.columns {
+            self.column(j).iter().enumerate().for_each(|(i, &v)| out[(j, i)] = v);
+        }
+        out
+    }
+
     /// Gives the matrix another size and fills it with zeros; keeps its allocation.
     pub fn reset(&mut self, rows: usize, columns: usize) {
         self.data.clear();

@@ -139,7 +139,22 @@ pub fn axpy(s: f64, x: &[f64], y: &mut [f64]) {
     if x.len() < SHORT {
         add_multiple(s, x, y)
     } else {
-        pulp::Arch::new().dispatch(|| add_multiple(s, x, y))
+        pulp::Arch::new().dispatch(AddMultiple { s, x, y })
+    }
+}
+
+struct AddMultiple<'a> {
+    s: f64,
+    x: &'a [f64],
+    y: &'a mut [f64],
+}
+
+impl pulp::WithSimd for AddMultiple<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        add_multiple(self.s, self.x, self.y)
     }
 }
 
@@ -272,6 +287,53 @@ pub fn cross_products(rows: usize, a: &[f64], b: &[f64]) -> Matrix {
             Accum::Replace,
             left,
             MatRef::from_column_major_slice(b, rows, width),
+            1.0,
+            Par::Seq,
+        );
+        clear_vector_registers();
+    });
+    out
+}
+
+/// Adds vectorsᵀ·tile, for the tile's rows of the vectors, to `out`, column after column.
+pub fn add_transpose_products(
+    vectors: &Matrix,
+    rows: std::ops::Range<usize>,
+    tile: &Tile,
+    out: &mut [f64],
+) {
+    let all =
+        MatRef::from_column_major_slice(vectors.as_slice(), vectors.rows(), vectors.columns());
+    faer::linalg::matmul::matmul(
+        MatMut::from_column_major_slice_mut(out, vectors.columns(), tile.columns()),
+        Accum::Add,
+        all.subrows(rows.start, rows.len()).transpose(),
+        tile_ref(tile),
+        1.0,
+        Par::Seq,
+    );
+    clear_vector_registers();
+}
+
+/// a·b for `a` of so many rows, column after column.
+///
+/// Threads share panels of the result.
+pub fn multiply(rows: usize, a: &[f64], b: &Matrix) -> Matrix {
+    const PANEL: usize = 64;
+    let (inner, columns) = (b.rows(), b.columns());
+    let mut out = Matrix::zeros(rows, columns);
+    if out.as_slice().is_empty() || inner == 0 {
+        return out;
+    }
+    let left = MatRef::from_column_major_slice(&a[..rows * inner], rows, inner);
+    let panels = out.as_mut_slice().par_chunks_mut(rows * PANEL);
+    panels.zip(b.as_slice().par_chunks(inner * PANEL)).for_each(|(panel, b)| {
+        let width = panel.len() / rows;
+        faer::linalg::matmul::matmul(
+            MatMut::from_column_major_slice_mut(panel, rows, width),
+            Accum::Replace,
+            left,
+            MatRef::from_column_major_slice(b, inner, width),
             1.0,
             Par::Seq,
         );

@@ -1,26 +1,34 @@
 //! The methods of the papers: each a small file that names a likelihood, a prior, a basis and an
 //! engine.
 
+mod bls;
 mod classes;
 mod common;
 mod em;
+mod evidence;
+mod fast_laplace;
 mod laplace;
 mod lasso;
 mod multinomial;
 mod penalised;
 mod probit_classifier;
 mod rmlr;
+mod rvr;
 mod settings;
 mod smlr;
 mod sparse_regressor;
 mod training;
 
+pub use bls::BLS;
 pub use classes::{BalancedRule, ClassWeight};
 pub use common::BasisKind;
+pub use evidence::{EvidenceSolver, LamRule};
+pub use fast_laplace::FastLaplace;
 pub use lasso::Lasso;
 pub use multinomial::{Parameterization, Solver};
 pub use probit_classifier::ProbitClassifier;
 pub use rmlr::RMLR;
+pub use rvr::{RVR, Sparsity, SparsityRule};
 pub use settings::{Intercept, PriorKind, Variant};
 pub use smlr::SMLR;
 pub use sparse_regressor::SparseRegressor;
@@ -59,6 +67,9 @@ pub struct MethodInfo {
 pub const METHODS: &[MethodInfo] = &[
     MethodInfo { name: "SparseRegressor", short: "sparse", task: Task::Regression },
     MethodInfo { name: "Lasso", short: "lasso", task: Task::Regression },
+    MethodInfo { name: "RVR", short: "rvm", task: Task::Regression },
+    MethodInfo { name: "BLS", short: "bls", task: Task::Regression },
+    MethodInfo { name: "FastLaplace", short: "flap", task: Task::Regression },
     MethodInfo { name: "ProbitClassifier", short: "probit", task: Task::Classification },
     MethodInfo { name: "SMLR", short: "smlr", task: Task::Classification },
     MethodInfo { name: "RMLR", short: "rmlr", task: Task::Classification },
@@ -151,6 +162,9 @@ pub(crate) fn fit_once(
         "Lasso" | "lasso" => fit_of!(Lasso),
         "SMLR" | "smlr" => fit_of!(SMLR),
         "RMLR" | "rmlr" => fit_of!(RMLR),
+        "RVR" | "rvm" => fit_of!(RVR),
+        "BLS" | "bls" => fit_of!(BLS),
+        "FastLaplace" | "flap" => fit_of!(FastLaplace),
         _ => {
             let known: Vec<&str> = METHODS.iter().map(|m| m.short).collect();
             Err(Error::setting("method", method, format!("known methods: {}", known.join(", "))))

@@ -15,6 +15,9 @@ pub enum CertificateKind {
     /// Largest relative violation of the conditions of a stationary point on the support; no
     /// claim of global optimality is made.
     Stationarity,
+    /// The largest gain of log evidence (less what the prior asks for) that adding one more column
+    /// would bring; no claim of global optimality is made.
+    Evidence,
 }
 
 /// Evidence that a fit is what it claims to be.

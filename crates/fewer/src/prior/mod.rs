@@ -2,14 +2,25 @@
 //!
 //! A prior that is a scale mixture of Gaussians, p(β) = ∫ N(β | 0, τ) p(τ) dτ, acts on the
 //! reweighted engine through one number, E[1/τ | β] = −p′(β) / (β p(β)): the precision that a
-//! ridge penalty would need to pull at β just as hard (Figueiredo 2003, sec. 3).
+//! ridge penalty would need to pull at β just as hard (Figueiredo 2003, sec. 3). The evidence
+//! engine integrates the weights out and asks for the best variance of each: [`EvidencePrior`].
 
+mod ard;
+mod bls;
 mod elastic_net;
+mod evidence;
+mod exponential;
+mod fast_laplace;
 mod gaussian;
 mod jeffreys;
 mod laplace;
 
+pub use ard::Ard;
+pub use bls::Bls;
 pub(crate) use elastic_net::ElasticNet;
+pub use evidence::{EvidencePrior, Factors};
+pub use exponential::Rate;
+pub use fast_laplace::FastLaplace;
 pub use gaussian::Gaussian;
 pub use jeffreys::Jeffreys;
 pub use laplace::Laplace;

@@ -1,0 +1,607 @@
+//! Marginal-likelihood ascent: columns are added, re-estimated, exchanged and deleted by what each
+//! action gains exactly (Tipping & Faul 2003).
+//!
+//! Actions are not taken one at a time over all candidates. Between two looks at the candidates,
+//! the active columns and the noise are brought to a maximum by Newton steps in the logarithms of
+//! all precisions, at k³ each; then S and Q of all candidates come from one product of matrices,
+//! and several columns are added, each with its exact gain given those before it.
+
+mod block;
+mod dictionary;
+mod noise;
+mod objective;
+mod pool;
+mod posterior;
+mod settle;
+mod spread;
+mod statistics;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use block::block;
+pub(crate) use dictionary::{Dictionary, FromGram, FromRows};
+
+use super::{Observer, Progress, Step, Termination};
+use crate::error::{Error, Result};
+use crate::likelihood::Noise;
+use crate::linalg::Matrix;
+use crate::prior::{EvidencePrior, Factors};
+use objective::Objective;
+use posterior::{Active, Posterior};
+use statistics::Statistics;
+use std::collections::HashMap;
+use std::time::Instant;
+
+/// When to stop, and what there is.
+#[derive(Debug, Clone)]
+pub(crate) struct Options {
+    /// Gains below this are left.
+    pub tol: f64,
+    pub max_iter: usize,
+    pub max_terms: Option<usize>,
+    pub deadline: Option<Instant>,
+    pub noise: Noise,
+    /// Noise precision beyond which the target counts as explained exactly.
+    pub largest_precision: f64,
+    /// Where the noise precision begins, if it is estimated.
+    pub first_precision: f64,
+    /// A column whose best variance gains no more is taken out.
+    pub worthless: f64,
+    /// Candidates whose correlation with an active column is above 1 less this are left out.
+    pub alignment: f64,
+    pub memory_limit: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            tol: 1e-8,
+            max_iter: 10_000,
+            max_terms: None,
+            deadline: None,
+            noise: Noise::Estimated,
+            largest_precision: 1e8,
+            first_precision: 100.0,
+            worthless: 1e-9,
+            alignment: 1e-3,
+            memory_limit: usize::MAX,
+        }
+    }
+}
+
+/// What the engine is given of the data, in units in which columns have length 1.
+pub(crate) struct Problem<'a> {
+    pub dictionary: &'a dyn Dictionary,
+    /// (m,) Φᵀt.
+    pub cross: Vec<f64>,
+    /// tᵀt.
+    pub square: f64,
+    /// (m,) The prior is on `units[j]` times the variance of weight j.
+    pub units: Vec<f64>,
+    /// Rows, by weight.
+    pub weight: f64,
+    /// Whether an intercept under a flat prior is integrated out.
+    pub free_intercept: bool,
+    /// A column that does not count as a term.
+    pub uncounted: Option<usize>,
+}
+
+/// Where the ascent ended.
+#[derive(Debug, Clone)]
+pub(crate) struct Found {
+    /// Active columns, rising.
+    pub active: Vec<usize>,
+    /// Their weights, for columns of length 1.
+    pub mean: Vec<f64>,
+    /// The covariance of the weights.
+    pub covariance: Matrix,
+    /// Precisions of the weights.
+    pub alpha: Vec<f64>,
+    /// Noise variance.
+    pub noise: f64,
+    /// log p(t).
+    pub log_evidence: f64,
+    /// What was maximised.
+    pub objective: f64,
+    /// The largest gain that is left.
+    pub gain: f64,
+    pub lam: Option<f64>,
+    /// λ and the terms went round in a circle.
+    pub cycled: bool,
+    /// Candidates left out for being nearly equal to an active column.
+    pub aligned: usize,
+    pub iterations: usize,
+    pub termination: Termination,
+    /// With the signs of a minimised objective.
+    pub trace: Vec<Step>,
+}
+
+/// The state of the ascent.
+struct Ascent<'a> {
+    dictionary: &'a dyn Dictionary,
+    units: &'a [f64],
+    options: &'a Options,
+    observer: &'a dyn Observer,
+    prior: &'a mut dyn EvidencePrior,
+    /// The objective, its prior aside.
+    frame: Objective<'a>,
+    uncounted: Option<usize>,
+    /// Active columns.
+    active: Vec<usize>,
+    data: Active,
+    posterior: Posterior,
+    /// Of all columns.
+    all: Statistics,
+    /// Products of columns that were active before.
+    held: HashMap<usize, Vec<f64>>,
+    hold_noise: bool,
+    /// By how much λ moved last, relatively.
+    hyper_change: f64,
+}
+
+/// A column whose S is below this part of the noise precision is one that the active ones span.
+const IN_SPAN: f64 = 1e-10;
+
+/// Columns with their precisions, and the noise variance.
+type Start = (Vec<(usize, f64)>, f64);
+
+/// Terms that are few.
+const FEW: usize = 40;
+
+/// Candidates of the first look, where there are more than twice as many, and how many times more
+/// of them there are in the next.
+const COARSE: usize = 250;
+const FINER: usize = 4;
+
+/// Maximises the evidence.
+pub(crate) fn maximise(
+    problem: &Problem<'_>,
+    prior: &mut dyn EvidencePrior,
+    options: &Options,
+    observer: &dyn Observer,
+) -> Result<Found> {
+    let m = problem.dictionary.len();
+    let by_rules = !prior.is_exact() || prior.has_free_hyper();
+    let mut step = if m > 2 * COARSE && !by_rules { m.div_ceil(COARSE) } else { 1 };
+    let mut start = None;
+    while step > 1 {
+        start = from_few(problem, step, start, prior, options, observer)?;
+        step = if start.is_some() { step / FINER } else { 1 };
+    }
+    let mut ascent = Ascent::new(problem, prior, options, observer)?;
+    // Rules as published go their own way from the start.
+    ascent.run_from(start, !by_rules, if by_rules { 0 } else { FIRST_TERMS })
+}
+
+/// The noise is held at its first value until there are so many terms: a model of few terms takes
+/// for noise what more of them would explain.
+const FIRST_TERMS: usize = 10;
+
+/// The columns and precisions, and the noise, that are found among every so many columns, if they
+/// are few: what depends on many columns is better sought among all of them.
+fn from_few(
+    problem: &Problem<'_>,
+    step: usize,
+    start: Option<Start>,
+    prior: &mut dyn EvidencePrior,
+    options: &Options,
+    observer: &dyn Observer,
+) -> Result<Option<Start>> {
+    let some = (0..problem.dictionary.len()).step_by(step);
+    let before = start.iter().flat_map(|s| s.0.iter().map(|c| c.0));
+    let mut chosen: Vec<usize> = some.chain(before).chain(problem.uncounted).collect();
+    chosen.sort_unstable();
+    chosen.dedup();
+    let take = |from: &[f64]| chosen.iter().map(|&j| from[j]).collect::<Vec<f64>>();
+    let dictionary = dictionary::Part { whole: problem.dictionary, chosen: &chosen };
+    let part = Problem {
+        dictionary: &dictionary,
+        cross: take(&problem.cross),
+        square: problem.square,
+        units: take(&problem.units),
+        weight: problem.weight,
+        free_intercept: problem.free_intercept,
+        uncounted: problem.uncounted.and_then(|j| chosen.binary_search(&j).ok()),
+    };
+    let most = options.max_terms.unwrap_or(usize::MAX).min(FEW);
+    let options = Options { tol: options.tol.max(1e-3), max_terms: Some(most), ..options.clone() };
+    let start = start.map(|(columns, noise)| {
+        let place = |(j, a): (usize, f64)| chosen.binary_search(&j).ok().map(|k| (k, a));
+        (columns.into_iter().filter_map(place).collect(), noise)
+    });
+    let mut ascent = Ascent::new(&part, prior, &options, observer)?;
+    let found = ascent.run_from(start, false, FIRST_TERMS)?;
+    if found.active.len() >= FEW {
+        return Ok(None);
+    }
+    let columns = found.active.iter().map(|&k| chosen[k]).zip(found.alpha).collect();
+    Ok(Some((columns, found.noise)))
+}
+
+/// In a round of the search the noise precision is held at so many times its value while columns
+/// are added, and then released: a way out of maxima that take signal for noise.
+const KICKS: [f64; 2] = [10.0, 3.0];
+/// Steps of λ after which it is taken to go round in a circle.
+const LONGEST_CIRCLE: usize = 400;
+/// How closely columns settle at least.
+const LOOSE: f64 = 1e-3;
+/// Rounds of the search that gain less than this for each term are the last.
+const SEARCH: f64 = 0.02;
+
+/// A state to come back to.
+#[derive(Clone)]
+struct Saved {
+    value: f64,
+    active: Vec<usize>,
+    alpha: Vec<f64>,
+    beta: f64,
+    lam: Option<f64>,
+}
+
+fn largest(gains: &[(f64, f64)]) -> f64 {
+    gains.iter().fold(0.0, |a: f64, g| a.max(g.1))
+}
+
+/// Stands for the prior where the objective is kept without it.
+#[derive(Debug)]
+struct Nothing;
+
+impl EvidencePrior for Nothing {
+    fn best_variance(&self, _of: Factors, _unit: f64, _noise: f64) -> f64 {
+        0.0
+    }
+}
+
+impl<'a> Ascent<'a> {
+    /// With no active column.
+    fn new(
+        problem: &'a Problem<'_>,
+        prior: &'a mut dyn EvidencePrior,
+        options: &'a Options,
+        observer: &'a dyn Observer,
+    ) -> Result<Self> {
+        let beta = match options.noise {
+            Noise::Known(variance) => 1.0 / variance,
+            // Helgøy & Li 2022 start from a tenth of the target's variance, Tipping from a
+            // hundredth.
+            Noise::Estimated if prior.has_free_hyper() => 0.1 * options.first_precision,
+            Noise::Estimated => options.first_precision,
+        };
+        let data = Active { square: problem.square, ..Active::default() };
+        let posterior = Posterior::new(&data, &[], beta, observer)?;
+        let all = Statistics::new(problem.cross.clone(), prior.price() > 0.0);
+        Ok(Self {
+            dictionary: problem.dictionary,
+            units: &problem.units,
+            options,
+            observer,
+            prior,
+            frame: Objective {
+                weight: problem.weight,
+                free_intercept: problem.free_intercept,
+                prior: &Nothing,
+            },
+            uncounted: problem.uncounted,
+            active: Vec::new(),
+            data,
+            posterior,
+            all,
+            held: HashMap::new(),
+            hold_noise: false,
+            hyper_change: 0.0,
+        })
+    }
+
+    /// Whether there is more to the steps than one objective.
+    fn goes_by_rules(&self) -> bool {
+        !self.prior.is_exact() || self.prior.has_free_hyper()
+    }
+
+    fn objective(&self) -> Objective<'_> {
+        Objective { prior: &*self.prior, ..self.frame }
+    }
+
+    fn active_units(&self) -> Vec<f64> {
+        self.active.iter().map(|&j| self.units[j]).collect()
+    }
+
+    /// Ascends from a start, or from nothing with the noise held below so many terms.
+    fn run_from(&mut self, start: Option<Start>, search: bool, hold: usize) -> Result<Found> {
+        let Some((columns, noise)) = start else { return self.run(search, hold) };
+        self.posterior.beta = 1.0 / noise;
+        self.activate(&columns)?;
+        self.refactor()?;
+        self.run(search, 0)
+    }
+
+    /// Ascends; `search`es on from the first maximum, and holds the noise below so many terms.
+    fn run(&mut self, search: bool, hold: usize) -> Result<Found> {
+        let options = self.options;
+        let (mut trace, mut seen) = (Vec::<Step>::new(), Vec::new());
+        let mut best: Option<Saved> = None;
+        let mut termination = Termination::IterationLimit;
+        let (mut gain, mut iterations, mut cycled) = (f64::INFINITY, 0, false);
+        let searches = search && options.noise == Noise::Estimated;
+        // The number of terms up to which the noise is held.
+        let mut hold = if options.noise == Noise::Estimated { hold } else { 0 };
+        let mut kicks = KICKS.iter().cycle();
+        let mut failures = 0;
+        // How closely the active columns settle: not much closer than there is to gain elsewhere.
+        let closest = 0.1 * options.tol;
+        let mut settled = LOOSE.max(closest);
+        while iterations < options.max_iter {
+            self.observer.check()?;
+            iterations += 1;
+            self.hold_noise = self.counted() < hold;
+            self.settle(settled)?;
+            self.all.refresh(&self.posterior);
+            let mut gains = self.gains();
+            gain = largest(&gains);
+            if gain <= options.tol && self.hold_noise {
+                hold = 0;
+                continue;
+            }
+            if gain <= options.tol && settled > closest {
+                self.settle(closest)?;
+                self.all.refresh(&self.posterior);
+                gains = self.gains();
+                gain = largest(&gains);
+            }
+            settled = (1e-3 * gain).clamp(closest, LOOSE.max(closest));
+            let objective = -self.value();
+            let terms = self.counted();
+            let shown = trace.last().map_or(objective, |s| s.objective.min(objective));
+            trace.push(Step { objective: shown, terms });
+            self.observer.progress(Progress {
+                iteration: iterations,
+                terms,
+                objective,
+                residual: gain,
+            });
+            if self.prior.has_free_hyper()
+                && let Some(state) = self.seen_before(&mut seen)
+            {
+                cycled = gain > options.tol || self.hyper_change > 1e-5;
+                self.prior.hold_hyper(state.lam.unwrap_or(0.0));
+                self.restore(state)?;
+                continue;
+            }
+            if options.deadline.is_some_and(|d| Instant::now() >= d) {
+                termination = Termination::TimeLimit;
+                break;
+            }
+            let acted = if gain > options.tol {
+                self.add_some(&gains)?
+            } else {
+                self.spread()? || self.exchange_some()?
+            };
+            if acted || self.hyper_change > 1e-6 {
+                continue;
+            }
+            let value = self.value();
+            if !searches || self.active.is_empty() {
+                termination = Termination::Converged;
+                break;
+            }
+            let before = best.as_ref().map_or(f64::NEG_INFINITY, |b| b.value);
+            let enough = SEARCH * (1 + self.active.len()) as f64;
+            failures = if value > before + enough { 0 } else { failures + 1 };
+            self.keep_best(&mut best, value);
+            if failures > 0
+                && let Some(best) = best.clone()
+            {
+                self.restore(best)?;
+            }
+            if failures == KICKS.len() {
+                self.settle(closest)?;
+                self.all.refresh(&self.posterior);
+                gain = largest(&self.gains());
+                termination = Termination::Converged;
+                break;
+            }
+            let factor = kicks.next().copied().unwrap_or(1.0);
+            hold = self.counted() + self.active.len() / 4 + 4;
+            self.posterior.beta = (self.posterior.beta * factor).min(options.largest_precision);
+            settled = LOOSE.max(closest);
+        }
+        if self.posterior.sigma.rows() != self.active.len() {
+            self.refactor()?;
+        }
+        if let Some(best) = best.filter(|b| b.value > self.value()) {
+            self.restore(best)?;
+        }
+        if termination == Termination::Converged {
+            self.polish()?;
+        }
+        let mut found = self.found(gain);
+        (found.cycled, found.iterations, found.termination) = (cycled, iterations, termination);
+        found.trace = trace;
+        Ok(found)
+    }
+
+    /// Remembers terms and λ. Where they were there before, the state of highest evidence since.
+    ///
+    /// The λ of the published code is not the maximum of one objective, so that it may go round in
+    /// a circle with the terms.
+    fn seen_before(&self, seen: &mut Vec<(Vec<usize>, i64, Saved)>) -> Option<Saved> {
+        let mut terms = self.active.clone();
+        terms.sort_unstable();
+        let lam = (1e6 * self.prior.lam().unwrap_or(0.0).max(1e-300).ln()).round() as i64;
+        let value = self.objective().log_evidence(&self.posterior);
+        let long = (seen.len() >= LONGEST_CIRCLE).then_some(LONGEST_CIRCLE / 2);
+        if let Some(first) = seen.iter().position(|s| s.0 == terms && s.1 == lam).or(long) {
+            let states = seen.drain(first..).map(|s| s.2);
+            return states.max_by(|a, b| a.value.total_cmp(&b.value));
+        }
+        seen.push((terms, lam, self.saved(value)));
+        None
+    }
+
+    fn value(&self) -> f64 {
+        self.objective().value(&self.posterior, &self.active_units())
+    }
+
+    /// Remembers where the ascent is if nothing of higher value was seen.
+    fn keep_best(&self, best: &mut Option<Saved>, value: f64) {
+        if best.as_ref().is_none_or(|b| value > b.value) {
+            *best = Some(self.saved(value));
+        }
+    }
+
+    fn saved(&self, value: f64) -> Saved {
+        let Posterior { alpha, beta, .. } = &self.posterior;
+        let lam = self.prior.lam();
+        Saved { value, active: self.active.clone(), alpha: alpha.clone(), beta: *beta, lam }
+    }
+
+    /// Goes back to what was remembered.
+    fn restore(&mut self, saved: Saved) -> Result<()> {
+        while !self.active.is_empty() {
+            self.remove(self.active.len() - 1);
+        }
+        self.posterior.beta = saved.beta;
+        let chosen: Vec<(usize, f64)> = saved.active.into_iter().zip(saved.alpha).collect();
+        self.activate(&chosen)?;
+        self.refactor()
+    }
+
+    /// Active columns that count as terms.
+    fn counted(&self) -> usize {
+        self.active.iter().filter(|j| Some(**j) != self.uncounted).count()
+    }
+
+    fn found(&self, gain: f64) -> Found {
+        let p = &self.posterior;
+        let mut order: Vec<usize> = (0..self.active.len()).collect();
+        order.sort_unstable_by_key(|&i| self.active[i]);
+        let k = order.len();
+        let mut covariance = Matrix::zeros(k, k);
+        for (b, &j) in order.iter().enumerate() {
+            for (a, &i) in order.iter().enumerate() {
+                covariance[(a, b)] = p.sigma[(i, j)];
+            }
+        }
+        Found {
+            active: order.iter().map(|&i| self.active[i]).collect(),
+            mean: order.iter().map(|&i| p.mean[i]).collect(),
+            covariance,
+            alpha: order.iter().map(|&i| p.alpha[i]).collect(),
+            noise: 1.0 / p.beta,
+            log_evidence: self.objective().log_evidence(p),
+            objective: self.objective().value(p, &self.active_units()),
+            gain,
+            lam: self.prior.lam(),
+            cycled: false,
+            aligned: self.aligned(),
+            iterations: 0,
+            termination: Termination::Converged,
+            trace: Vec::new(),
+        }
+    }
+
+    /// Everything about the active columns afresh, at their precisions.
+    fn refactor(&mut self) -> Result<()> {
+        let k = self.active.len();
+        let mut gram = Matrix::zeros(k, k);
+        for b in 0..k {
+            let source = self.all.column(b);
+            let column = gram.column_mut(b).iter_mut().zip(&self.active);
+            column.for_each(|(g, &j)| *g = source[j]);
+        }
+        self.data.gram = gram;
+        self.data.cross = self.active.iter().map(|&j| self.all.cross[j]).collect();
+        let alpha = std::mem::take(&mut self.posterior.alpha);
+        self.posterior = Posterior::new(&self.data, &alpha, self.posterior.beta, self.observer)?;
+        Ok(())
+    }
+
+    /// Takes active column `i` out; the last takes its place.
+    fn remove(&mut self, i: usize) {
+        self.posterior.delete(i);
+        let j = self.active.swap_remove(i);
+        self.held.insert(j, self.all.column(i).to_vec());
+        self.all.swap_remove(i);
+    }
+
+    /// Makes columns active with the given precisions; what follows must refactor.
+    fn activate(&mut self, chosen: &[(usize, f64)]) -> Result<()> {
+        let missing: Vec<usize> =
+            chosen.iter().map(|c| c.0).filter(|j| !self.held.contains_key(j)).collect();
+        if !missing.is_empty() {
+            let all: Vec<usize> = (0..self.all.len()).collect();
+            let products = self.dictionary.products(&all, &missing);
+            for (c, &j) in missing.iter().enumerate() {
+                self.held.insert(j, products.column(c).to_vec());
+            }
+        }
+        let m = self.all.len();
+        let needed = 8 * m * (2 * (self.active.len() + self.held.len()) + 2);
+        if needed > self.options.memory_limit {
+            self.held.retain(|j, _| chosen.iter().any(|c| c.0 == *j));
+            let needed = 8 * m * (2 * (self.active.len() + self.held.len()) + 2);
+            if needed > self.options.memory_limit {
+                return Err(Error::memory(
+                    format!("a model of {} terms", self.active.len() + chosen.len()),
+                    needed as f64,
+                    self.options.memory_limit as f64,
+                    "raise memory_limit, set max_terms, or limit the centres with candidates",
+                ));
+            }
+        }
+        for &(j, alpha) in chosen {
+            if let Some(column) = self.held.remove(&j) {
+                self.all.products.extend_from_slice(&column);
+                self.active.push(j);
+                self.posterior.alpha.push(alpha);
+            }
+        }
+        Ok(())
+    }
+
+    /// Which columns are neither active nor nearly equal to an active one.
+    fn open(&self) -> Vec<bool> {
+        let mut open = vec![true; self.all.len()];
+        for k in 0..self.active.len() {
+            let limit = 1.0 - self.options.alignment;
+            let column = open.iter_mut().zip(self.all.column(k));
+            column.for_each(|(o, p)| *o &= p.abs() <= limit);
+        }
+        self.active.iter().for_each(|&j| open[j] = false);
+        open
+    }
+
+    /// Columns that would gain but for being nearly equal to an active one.
+    fn aligned(&self) -> usize {
+        let open = self.open();
+        let would = |j: &usize| !self.active.contains(j) && self.worth_of(*j).1 > self.options.tol;
+        (0..open.len()).filter(|&j| !open[j]).filter(would).count()
+    }
+
+    /// The best variance and gain of an inactive column.
+    fn worth_of(&self, j: usize) -> (f64, f64) {
+        let of = Factors {
+            s: self.all.s[j],
+            q: self.all.q[j],
+            z: self.all.z.get(j).copied().unwrap_or(0.0),
+        };
+        // What the active columns span has no s of its own but rounding.
+        if of.s < IN_SPAN * self.posterior.beta {
+            return (0.0, 0.0);
+        }
+        let noise = 1.0 / self.posterior.beta;
+        let variance = self.prior.best_variance(of, self.units[j], noise);
+        if variance > 0.0 {
+            (variance, self.prior.gain(of, variance, self.units[j], noise))
+        } else {
+            (0.0, 0.0)
+        }
+    }
+
+    /// For every column that may be added its best variance and gain.
+    fn gains(&self) -> Vec<(f64, f64)> {
+        let open = self.open();
+        let full = self.options.max_terms.is_some_and(|most| self.counted() >= most);
+        let may = |j: usize| open[j] && (!full || Some(j) == self.uncounted);
+        (0..open.len()).map(|j| if may(j) { self.worth_of(j) } else { (0.0, 0.0) }).collect()
+    }
+}

@@ -1,0 +1,187 @@
+//! The posterior of the weights, N(μ, Σ), for given precisions, and its rank-one updates.
+
+use crate::engine::Observer;
+use crate::error::Result;
+use crate::linalg::{Cholesky, Matrix, axpy, cross_products, dot};
+
+/// What the data says of the active columns F (of unit length) and the target t.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Active {
+    /// (k, k) FᵀF.
+    pub gram: Matrix,
+    /// (k,) Fᵀt.
+    pub cross: Vec<f64>,
+    /// tᵀt.
+    pub square: f64,
+}
+
+/// Σ = (βFᵀF + A)⁻¹ and μ = βΣFᵀt.
+#[derive(Debug, Clone)]
+pub(super) struct Posterior {
+    /// (k,) Precisions α of the weights.
+    pub alpha: Vec<f64>,
+    /// Precision β of the noise.
+    pub beta: f64,
+    pub sigma: Matrix,
+    pub mean: Vec<f64>,
+    /// (k, k) W with Σ = WᵀW; empty once Σ was updated.
+    pub root: Matrix,
+    /// log |Σ|.
+    pub log_determinant: f64,
+    /// |t − Fμ|².
+    pub residual_square: f64,
+}
+
+impl Posterior {
+    /// From the Cholesky factor of I + A^-½βFᵀFA^-½, whose eigenvalues are at least 1: it exists
+    /// for precisions of any size.
+    pub fn new(data: &Active, alpha: &[f64], beta: f64, observer: &dyn Observer) -> Result<Self> {
+        let k = alpha.len();
+        let spread: Vec<f64> = alpha.iter().map(|a| a.powf(-0.5)).collect();
+        let scaled = |ridge: f64| {
+            let mut matrix = data.gram.clone();
+            for b in 0..k {
+                let column = matrix.column_mut(b);
+                let factor = beta * spread[b];
+                column.iter_mut().zip(&spread).for_each(|(v, s)| *v *= factor * s);
+                column[b] += 1.0 + ridge;
+            }
+            matrix
+        };
+        let mut ridge = 0.0;
+        let factor = loop {
+            match Cholesky::new(scaled(ridge), observer)? {
+                Ok(factor) => break factor,
+                // Only rounding in FᵀF can make it indefinite.
+                Err(_) => ridge = (10.0 * ridge).max(1e-12 * beta / alpha_min(alpha)),
+            }
+        };
+        let mut root = factor.inverse_factor();
+        for b in 0..k {
+            root.column_mut(b).iter_mut().for_each(|v| *v *= spread[b]);
+        }
+        let sigma = cross_products(k, root.as_slice(), root.as_slice());
+        let mut mean = vec![0.0; k];
+        for b in 0..k {
+            mean[b] = beta * dot(sigma.column(b), &data.cross);
+        }
+        let log_determinant = -factor.log_determinant() - alpha.iter().map(|a| a.ln()).sum::<f64>();
+        let mut posterior = Self {
+            alpha: alpha.to_vec(),
+            beta,
+            sigma,
+            mean,
+            root,
+            log_determinant,
+            residual_square: 0.0,
+        };
+        posterior.measure(data);
+        Ok(posterior)
+    }
+
+    /// |t − Fμ|² = tᵀt − μᵀFᵀt − μᵀAμ/β.
+    fn measure(&mut self, data: &Active) {
+        let explained = dot(&self.mean, &data.cross) + self.prior_square() / self.beta;
+        self.residual_square = (data.square - explained).max(0.0);
+    }
+
+    /// μᵀAμ.
+    pub fn prior_square(&self) -> f64 {
+        self.alpha.iter().zip(&self.mean).map(|(a, m)| a * m * m).sum()
+    }
+
+    /// Σγ_i with γ_i = 1 − α_iΣ_ii: the effective number of parameters.
+    pub fn freedom(&self) -> f64 {
+        (0..self.alpha.len()).map(|i| 1.0 - self.alpha[i] * self.sigma[(i, i)]).sum()
+    }
+
+    /// s and q of an active column. α_i − S_i cancels for well determined weights; these do not.
+    pub fn factors(&self, i: usize) -> (f64, f64) {
+        let variance = self.sigma[(i, i)];
+        ((1.0 / variance - self.alpha[i]).max(0.0), self.mean[i] / variance)
+    }
+
+    /// ΣAΣ.
+    pub fn shrunk(&self) -> Matrix {
+        let k = self.alpha.len();
+        let mut scaled = self.sigma.clone();
+        for b in 0..k {
+            scaled.column_mut(b).iter_mut().zip(&self.alpha).for_each(|(v, a)| *v *= a);
+        }
+        cross_products(k, self.sigma.as_slice(), scaled.as_slice())
+    }
+
+    /// ΣAΣ_:k.
+    pub fn shrunk_column(&self, k: usize) -> Vec<f64> {
+        let weighted: Vec<f64> =
+            self.sigma.column(k).iter().zip(&self.alpha).map(|(v, a)| v * a).collect();
+        (0..self.alpha.len()).map(|i| dot(self.sigma.column(i), &weighted)).collect()
+    }
+
+    /// Adds a column with precision α, given S and Q of it and its products with the active ones
+    /// (Tipping & Faul 2003, eq. 28-29); the column βΣFᵀφ.
+    pub fn add(&mut self, alpha: f64, s: f64, q: f64, products: &[f64]) -> Vec<f64> {
+        let k = self.alpha.len();
+        let c: Vec<f64> = (0..k).map(|i| self.beta * dot(self.sigma.column(i), products)).collect();
+        let variance = 1.0 / (alpha + s);
+        let mean = variance * q;
+        let mut sigma = Matrix::zeros(k + 1, k + 1);
+        for b in 0..k {
+            let column = sigma.column_mut(b);
+            column[..k].copy_from_slice(self.sigma.column(b));
+            axpy(variance * c[b], &c, &mut column[..k]);
+            column[k] = -variance * c[b];
+        }
+        let last = sigma.column_mut(k);
+        last[..k].iter_mut().zip(&c).for_each(|(v, c)| *v = -variance * c);
+        last[k] = variance;
+        self.sigma = sigma;
+        axpy(-mean, &c, &mut self.mean);
+        self.mean.push(mean);
+        self.alpha.push(alpha);
+        self.forget();
+        c
+    }
+
+    /// Gives an active column another precision (eq. 32-33); κ of the update.
+    pub fn reestimate(&mut self, k: usize, alpha: f64) -> f64 {
+        let kappa = 1.0 / (self.sigma[(k, k)] + 1.0 / (alpha - self.alpha[k]));
+        self.rank_one(k, kappa);
+        self.alpha[k] = alpha;
+        kappa
+    }
+
+    /// Takes an active column out (eq. 36-37): the last takes its place.
+    pub fn delete(&mut self, k: usize) {
+        self.rank_one(k, 1.0 / self.sigma[(k, k)]);
+        let last = self.alpha.len() - 1;
+        let mut sigma = Matrix::zeros(last, last);
+        let source = |i: usize| if i == k { last } else { i };
+        for b in 0..last {
+            let from = self.sigma.column(source(b));
+            sigma.column_mut(b).iter_mut().enumerate().for_each(|(a, v)| *v = from[source(a)]);
+        }
+        self.sigma = sigma;
+        self.mean.swap_remove(k);
+        self.alpha.swap_remove(k);
+        self.forget();
+    }
+
+    fn rank_one(&mut self, k: usize, kappa: f64) {
+        let column = self.sigma.column(k).to_vec();
+        for b in 0..column.len() {
+            axpy(-kappa * column[b], &column, self.sigma.column_mut(b));
+        }
+        axpy(-kappa * self.mean[k], &column, &mut self.mean);
+        self.forget();
+    }
+
+    fn forget(&mut self) {
+        (self.root, self.log_determinant, self.residual_square) =
+            (Matrix::default(), f64::NAN, f64::NAN);
+    }
+}
+
+fn alpha_min(alpha: &[f64]) -> f64 {
+    alpha.iter().fold(f64::INFINITY, |a, &b| a.min(b))
+}

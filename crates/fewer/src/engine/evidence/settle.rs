@@ -1,0 +1,235 @@
+//! The active columns alone: their precisions and the noise at a maximum, columns that are worth
+//! nothing taken out. The candidates are not looked at, so this costs k³ and no more.
+
+use super::noise::best_noise;
+use super::objective::Objective;
+use super::posterior::Posterior;
+use super::{Ascent, Noise};
+use crate::error::Result;
+use crate::linalg::{Cholesky, Matrix};
+use crate::prior::Factors;
+
+/// Newton steps, or sweeps of the formulas as published.
+const STEPS: usize = 200;
+/// Steps to the last digit.
+const POLISH: usize = 6;
+/// Largest change of a log precision in one step.
+const LONGEST: f64 = 4.0;
+
+impl Ascent<'_> {
+    /// Settles the active columns until what is left to gain is below `tol`, and lets λ follow by
+    /// one step: terms come and go while it moves.
+    pub(super) fn settle(&mut self, tol: f64) -> Result<()> {
+        self.settle_at(tol)?;
+        self.hyper_change = 0.0;
+        if self.prior.has_free_hyper() {
+            let variances = self.active_units().into_iter().zip(&self.posterior.alpha);
+            let variances: Vec<f64> = variances.map(|(u, a)| u / a).collect();
+            let noise = 1.0 / self.posterior.beta;
+            self.hyper_change = self.prior.update_hyper(&variances, self.units.len(), noise);
+        }
+        Ok(())
+    }
+
+    fn settle_at(&mut self, tol: f64) -> Result<()> {
+        self.refactor()?;
+        if !self.prior.is_exact() {
+            return self.sweep(tol);
+        }
+        let mut damping = 0.0;
+        for _ in 0..STEPS {
+            self.observer.check()?;
+            while self.prune()? {}
+            let units = self.active_units();
+            let (gradient, curvature) = self.objective().derivatives(&self.posterior, &units);
+            let value = self.objective().value(&self.posterior, &units);
+            let Some(next) =
+                self.newton(&units, value, &gradient, &curvature, &mut damping, tol)?
+            else {
+                break;
+            };
+            self.posterior = next;
+        }
+        Ok(())
+    }
+
+    /// A damped Newton step in the logarithms of all precisions that raises the objective; none if
+    /// there is nothing to gain.
+    fn newton(
+        &self,
+        units: &[f64],
+        value: f64,
+        gradient: &[f64],
+        curvature: &Matrix,
+        damping: &mut f64,
+        tol: f64,
+    ) -> Result<Option<Posterior>> {
+        let k = self.posterior.alpha.len();
+        // The noise takes no part where it is known, or at its least and pushed down.
+        let bounded = self.posterior.beta >= self.options.largest_precision && gradient[k] > 0.0;
+        let free = self.options.noise == Noise::Estimated && !bounded && !self.hold_noise;
+        let order = if free { k + 1 } else { k };
+        if order == 0 {
+            return Ok(None);
+        }
+        for _ in 0..40 {
+            let mut matrix = Matrix::zeros(order, order);
+            for b in 0..order {
+                matrix.column_mut(b).copy_from_slice(&curvature.column(b)[..order]);
+                matrix[(b, b)] += *damping;
+            }
+            let Ok(factor) = Cholesky::new(matrix, self.observer)? else {
+                *damping = (4.0 * *damping).max(1e-3);
+                continue;
+            };
+            let mut step = gradient[..order].to_vec();
+            factor.solve(&mut step);
+            let promised: f64 = 0.5 * step.iter().zip(gradient).map(|(s, g)| s * g).sum::<f64>();
+            if !promised.is_finite() {
+                *damping = (4.0 * *damping).max(1e-3);
+                continue;
+            }
+            if promised < tol {
+                // With a large damping little is promised of much.
+                if *damping > 1.0 && gradient[..order].iter().any(|g| g * g > tol) {
+                    *damping *= 0.25;
+                    continue;
+                }
+                return Ok(None);
+            }
+            let longest = step.iter().fold(0.0, |a: f64, s| a.max(s.abs()));
+            let scale = (LONGEST / longest).min(1.0);
+            let alpha: Vec<f64> = (self.posterior.alpha.iter().zip(&step))
+                .map(|(a, s)| a * (scale * s).exp())
+                .collect();
+            let beta = if free {
+                let beta = self.posterior.beta * (scale * step[k]).exp();
+                beta.min(self.options.largest_precision)
+            } else {
+                self.posterior.beta
+            };
+            let trial = Posterior::new(&self.data, &alpha, beta, self.observer)?;
+            let trial_value = self.objective().value(&trial, units);
+            if trial_value > value {
+                *damping = if *damping > 1e-6 { 0.1 * *damping } else { 0.0 };
+                return Ok(Some(trial));
+            }
+            *damping = (10.0 * *damping).max(1e-3);
+            if *damping > 1e9 {
+                break;
+            }
+        }
+        *damping = 0.0;
+        Ok(None)
+    }
+
+    /// Newton steps to the last digit, from where the objective is too flat to tell.
+    pub(super) fn polish(&mut self) -> Result<()> {
+        if !self.prior.is_exact() {
+            return Ok(());
+        }
+        let units = self.active_units();
+        let k = units.len();
+        let at_floor = self.posterior.beta >= self.options.largest_precision;
+        let free = self.options.noise == Noise::Estimated && !at_floor;
+        let order = if free { k + 1 } else { k };
+        let size = |v: &[f64]| v.iter().fold(0.0, |a: f64, g| a.max(g.abs()));
+        let (mut gradient, mut curvature) = self.objective().derivatives(&self.posterior, &units);
+        for _ in 0..POLISH {
+            let mut matrix = Matrix::zeros(order, order);
+            for b in 0..order {
+                matrix.column_mut(b).copy_from_slice(&curvature.column(b)[..order]);
+            }
+            let Ok(factor) = Cholesky::new(matrix, self.observer)? else { break };
+            let mut step = gradient[..order].to_vec();
+            factor.solve(&mut step);
+            // Near a maximum only.
+            if size(&step) > 0.1 || size(&step) < 1e-12 {
+                break;
+            }
+            let moved = self.posterior.alpha.iter().zip(&step).map(|(a, s)| a * s.exp());
+            let alpha: Vec<f64> = moved.collect();
+            let beta = self.posterior.beta * if free { step[k].exp() } else { 1.0 };
+            let trial = Posterior::new(&self.data, &alpha, beta, self.observer)?;
+            let (slopes, bends) = self.objective().derivatives(&trial, &units);
+            if size(&slopes[..order]) >= size(&gradient[..order]) {
+                break;
+            }
+            (self.posterior, gradient, curvature) = (trial, slopes, bends);
+        }
+        Ok(())
+    }
+
+    /// Takes columns out that the objective is better without; whether there were any.
+    fn prune(&mut self) -> Result<bool> {
+        let mut any = false;
+        loop {
+            let worst = self
+                .best_variances()
+                .into_iter()
+                .enumerate()
+                .filter(|(_, (_, gain))| *gain <= self.options.worthless)
+                .min_by(|a, b| a.1.1.total_cmp(&b.1.1));
+            let Some((i, _)) = worst else { break };
+            self.remove(i);
+            any = true;
+        }
+        if any {
+            self.refactor()?;
+        }
+        Ok(any)
+    }
+
+    /// For each active column the variance that would be best, and what it is worth.
+    fn best_variances(&self) -> Vec<(f64, f64)> {
+        let (noise, units) = (1.0 / self.posterior.beta, self.active_units());
+        let best = |(of, unit): (Factors, f64)| {
+            let variance = self.prior.best_variance(of, unit, noise);
+            (variance, self.prior.gain(of, variance, unit, noise))
+        };
+        self.objective().factors(&self.posterior).into_iter().zip(units).map(best).collect()
+    }
+
+    /// Coordinate by coordinate, as published (Tipping & Faul 2003, sec. 4), and the noise after
+    /// each sweep.
+    fn sweep(&mut self, tol: f64) -> Result<()> {
+        let mut noise_changed = true;
+        for _ in 0..STEPS {
+            self.observer.check()?;
+            let mut gained = 0.0;
+            for i in (0..self.active.len()).rev() {
+                let (variance, gain) = self.best_variances()[i];
+                let unit = self.units[self.active[i]];
+                let noise = 1.0 / self.posterior.beta;
+                let now = 1.0 / self.posterior.alpha[i];
+                let of: Factors = self.objective().factors(&self.posterior)[i];
+                gained += gain - self.prior.gain(of, now, unit, noise);
+                if variance == 0.0 {
+                    self.remove(i);
+                } else if (now / variance - 1.0).abs() > 1e-12 {
+                    self.posterior.reestimate(i, 1.0 / variance);
+                }
+            }
+            self.refactor()?;
+            if gained < tol && !noise_changed {
+                break;
+            }
+            let before = self.posterior.beta;
+            self.update_noise()?;
+            noise_changed = (self.posterior.beta / before - 1.0).abs() > 1e-7;
+        }
+        Ok(())
+    }
+
+    pub(super) fn update_noise(&mut self) -> Result<()> {
+        if self.options.noise != Noise::Estimated || self.hold_noise {
+            return Ok(());
+        }
+        let units = self.active_units();
+        let objective = Objective { prior: &*self.prior, ..self.frame };
+        let largest = self.options.largest_precision;
+        let from = self.posterior.clone();
+        self.posterior = best_noise(&self.data, from, &units, &objective, largest, self.observer)?;
+        Ok(())
+    }
+}

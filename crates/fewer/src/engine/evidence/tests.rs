@@ -1,0 +1,401 @@
+use super::objective::Objective;
+use super::posterior::{Active, Posterior};
+use super::statistics::Statistics;
+use super::{Dictionary, FromGram, Nothing, Options, Problem, maximise};
+use crate::engine::Silent;
+use crate::likelihood::Noise;
+use crate::linalg::{Matrix, dot};
+use crate::prior::{Ard, Bls, EvidencePrior, Factors, FastLaplace, Rate};
+use crate::random::uniform;
+use std::sync::Arc;
+
+/// Columns of unit length, and a target that depends on a few of them.
+struct Sample {
+    columns: Matrix,
+    target: Vec<f64>,
+}
+
+impl Sample {
+    fn new(rows: usize, columns: usize, seed: u64) -> Self {
+        let mut next = uniform(seed);
+        let shared: Vec<f64> = (0..rows).map(|_| next() - 0.5).collect();
+        let mut values = Matrix::zeros(rows, columns);
+        for j in 0..columns {
+            let column = values.column_mut(j);
+            column.iter_mut().zip(&shared).for_each(|(v, s)| *v = next() - 0.5 + 0.7 * s);
+            let length = dot(column, column).sqrt();
+            column.iter_mut().for_each(|v| *v /= length);
+        }
+        let few = columns.min(5);
+        let target = (0..rows)
+            .map(|i| {
+                (0..few).map(|j| values[(i, j)] * (j + 1) as f64).sum::<f64>()
+                    + 0.3 * (next() - 0.5)
+            })
+            .collect();
+        Self { columns: values, target }
+    }
+
+    fn gram(&self) -> Matrix {
+        let n = self.columns.rows();
+        crate::linalg::cross_products(n, self.columns.as_slice(), self.columns.as_slice())
+    }
+
+    fn cross(&self) -> Vec<f64> {
+        (0..self.columns.columns()).map(|j| dot(self.columns.column(j), &self.target)).collect()
+    }
+
+    fn square(&self) -> f64 {
+        dot(&self.target, &self.target)
+    }
+
+    fn active(&self, chosen: &[usize]) -> Active {
+        let (gram, cross) = (self.gram(), self.cross());
+        let values = chosen.iter().flat_map(|&b| chosen.iter().map(move |&a| (a, b)));
+        Active {
+            gram: Matrix::from_columns(
+                chosen.len(),
+                chosen.len(),
+                values.map(|at| gram[at]).collect(),
+            ),
+            cross: chosen.iter().map(|&j| cross[j]).collect(),
+            square: self.square(),
+        }
+    }
+}
+
+/// log N(t | 0, C) by elimination on the dense C = I/β + Σ φφᵀ/α.
+fn dense_evidence(sample: &Sample, chosen: &[usize], alpha: &[f64], beta: f64) -> f64 {
+    let n = sample.target.len();
+    let mut c = vec![vec![0.0; n + 1]; n];
+    for i in 0..n {
+        for k in 0..n {
+            c[i][k] = if i == k { 1.0 / beta } else { 0.0 };
+            for (&j, a) in chosen.iter().zip(alpha) {
+                c[i][k] += sample.columns[(i, j)] * sample.columns[(k, j)] / a;
+            }
+        }
+        c[i][n] = sample.target[i];
+    }
+    let (mut log_determinant, mut square) = (0.0, 0.0);
+    for p in 0..n {
+        log_determinant += c[p][p].ln();
+        square += c[p][n] * c[p][n] / c[p][p];
+        let pivot = c[p].clone();
+        for row in c.iter_mut().skip(p + 1) {
+            let factor = row[p] / pivot[p];
+            row.iter_mut().zip(&pivot).for_each(|(v, q)| *v -= factor * q);
+        }
+    }
+    -0.5 * (n as f64 * std::f64::consts::TAU.ln() + log_determinant + square)
+}
+
+fn objective<'a>(sample: &Sample, prior: &'a dyn EvidencePrior) -> Objective<'a> {
+    Objective { weight: sample.target.len() as f64, free_intercept: false, prior }
+}
+
+fn priors() -> Vec<Box<dyn EvidencePrior>> {
+    vec![
+        Box::new(Ard::default()),
+        Box::new(Ard { price: 2.0, as_published: false }),
+        Box::new(FastLaplace { rate: Rate::Fixed(0.7) }),
+        Box::new(Bls { rate: Rate::Fixed(0.05) }),
+    ]
+}
+
+#[test]
+fn the_evidence_is_that_of_the_dense_covariance() {
+    let sample = Sample::new(30, 6, 1);
+    let (chosen, alpha) = ([0, 2, 5], [0.3, 20.0, 1e-3]);
+    let p = Posterior::new(&sample.active(&chosen), &alpha, 7.0, &Silent).unwrap();
+    let found = objective(&sample, &Nothing).log_evidence(&p);
+    let expected = dense_evidence(&sample, &chosen, &alpha, 7.0);
+    assert!((found - expected).abs() < 1e-9 * expected.abs(), "{found} {expected}");
+}
+
+#[test]
+fn a_flat_intercept_is_the_limit_of_a_wide_one() {
+    let sample = Sample::new(40, 5, 2);
+    let n = sample.target.len();
+    let mut centred = Sample { columns: sample.columns.clone(), target: sample.target.clone() };
+    let centre = |v: &mut [f64]| {
+        let mean = v.iter().sum::<f64>() / n as f64;
+        v.iter_mut().for_each(|v| *v -= mean);
+    };
+    centre(&mut centred.target);
+    (0..5).for_each(|j| centre(centred.columns.column_mut(j)));
+    let (chosen, alpha, beta) = ([0, 1, 3], [0.5, 2.0, 3.0], 9.0);
+    let p = Posterior::new(&centred.active(&chosen), &alpha, beta, &Silent).unwrap();
+    let free = Objective { weight: n as f64, free_intercept: true, prior: &Nothing };
+    let found = free.log_evidence(&p);
+    // A column of ones with variance v has density 1/sqrt(2πv) at its middle where the flat one
+    // has 1.
+    let mut wide = Matrix::zeros(n, 6);
+    wide.as_mut_slice()[..5 * n].copy_from_slice(sample.columns.as_slice());
+    wide.column_mut(5).fill(1.0);
+    let wide = Sample { columns: wide, target: sample.target.clone() };
+    let variance = 1e6;
+    let alpha = [alpha[0], alpha[1], alpha[2], 1.0 / variance];
+    let expected = dense_evidence(&wide, &[0, 1, 3, 5], &alpha, beta)
+        + 0.5 * (std::f64::consts::TAU * variance).ln();
+    assert!((found - expected).abs() < 1e-5, "{found} {expected}");
+}
+
+#[test]
+fn derivatives_are_those_of_finite_differences() {
+    let sample = Sample::new(40, 6, 3);
+    let chosen = [0, 1, 4, 5];
+    let data = sample.active(&chosen);
+    let units = [0.5, 1.0, 2.0, 1.5];
+    for prior in priors() {
+        let objective = objective(&sample, &*prior);
+        let at = |logs: &[f64]| {
+            let alpha: Vec<f64> = logs[..4].iter().map(|v| v.exp()).collect();
+            Posterior::new(&data, &alpha, logs[4].exp(), &Silent).unwrap()
+        };
+        let logs = [0.3, -1.0, 2.0, 1.1, 1.4];
+        let (gradient, curvature) = objective.derivatives(&at(&logs), &units);
+        let step = 1e-5;
+        for i in 0..5 {
+            let moved = |sign: f64| {
+                let mut logs = logs;
+                logs[i] += sign * step;
+                at(&logs)
+            };
+            let (up, down) = (moved(1.0), moved(-1.0));
+            let slope =
+                (objective.value(&up, &units) - objective.value(&down, &units)) / (2.0 * step);
+            assert!((slope - gradient[i]).abs() < 1e-6, "{prior:?} {i}: {slope} {}", gradient[i]);
+            let (above, below) =
+                (objective.derivatives(&up, &units).0, objective.derivatives(&down, &units).0);
+            for j in 0..5 {
+                let bend = -(above[j] - below[j]) / (2.0 * step);
+                let found = curvature[(j, i)];
+                assert!((bend - found).abs() < 1e-5, "{prior:?} {i} {j}: {bend} {found}");
+            }
+        }
+    }
+}
+
+/// Two hundred actions at fixed noise, all of them by rank-one updates.
+#[test]
+fn rank_one_updates_equal_recomputation() {
+    let sample = Sample::new(60, 20, 4);
+    let (gram, cross) = (sample.gram(), sample.cross());
+    let mut next = uniform(5);
+    let mut active: Vec<usize> = vec![0];
+    let mut posterior = Posterior::new(&sample.active(&active), &[1.0], 12.0, &Silent).unwrap();
+    let mut statistics = Statistics::new(cross, true);
+    statistics.products.extend_from_slice(gram.column(0));
+    statistics.refresh(&posterior);
+    for action in 0..200 {
+        let kind = next();
+        let alpha = (6.0 * (next() - 0.5)).exp();
+        let inactive: Vec<usize> = (0..20).filter(|j| !active.contains(j)).collect();
+        if kind < 0.4 && active.len() < 12 || active.is_empty() {
+            let j = inactive[(next() * inactive.len() as f64) as usize];
+            let (s, q) = (statistics.s[j], statistics.q[j]);
+            let within: Vec<f64> = active.iter().map(|&a| gram[(a, j)]).collect();
+            statistics.add(&posterior, gram.column(j), &within, alpha, s, q);
+            posterior.add(alpha, s, q, &within);
+            active.push(j);
+        } else {
+            let i = (next() * active.len() as f64) as usize;
+            if kind < 0.75 {
+                let kappa = 1.0 / (posterior.sigma[(i, i)] + 1.0 / (alpha - posterior.alpha[i]));
+                statistics.rank_one(&posterior, i, kappa);
+                posterior.reestimate(i, alpha);
+            } else {
+                statistics.rank_one(&posterior, i, 1.0 / posterior.sigma[(i, i)]);
+                statistics.swap_remove(i);
+                posterior.delete(i);
+                active.swap_remove(i);
+            }
+        }
+        let fresh =
+            Posterior::new(&sample.active(&active), &posterior.alpha, 12.0, &Silent).unwrap();
+        let mut again = statistics.clone();
+        again.refresh(&fresh);
+        let near = |a: &[f64], b: &[f64], what: &str| {
+            let size = b.iter().fold(1e-300, |m: f64, v| m.max(v.abs()));
+            let worst = a.iter().zip(b).fold(0.0, |m: f64, (a, b)| m.max((a - b).abs()));
+            assert!(worst <= 1e-8 * size, "{what} after {action} actions: {worst:e}");
+        };
+        near(posterior.sigma.as_slice(), fresh.sigma.as_slice(), "Σ");
+        near(&posterior.mean, &fresh.mean, "μ");
+        near(&statistics.s, &again.s, "S");
+        near(&statistics.q, &again.q, "Q");
+        near(&statistics.z, &again.z, "Z");
+    }
+}
+
+/// Gains are the changes of the objective, and best variances are where it is largest.
+#[test]
+fn gains_and_best_variances_are_exact() {
+    let sample = Sample::new(50, 8, 6);
+    let (gram, cross) = (sample.gram(), sample.cross());
+    let chosen = [0, 3, 4];
+    let alpha = [0.5, 3.0, 1.0];
+    let beta = 8.0;
+    for prior in priors() {
+        let objective = objective(&sample, &*prior);
+        let p = Posterior::new(&sample.active(&chosen), &alpha, beta, &Silent).unwrap();
+        let unit = 1.3;
+        let before = objective.value(&p, &[unit; 3]);
+        let mut statistics = Statistics::new(cross.clone(), true);
+        chosen.iter().for_each(|&j| statistics.products.extend_from_slice(gram.column(j)));
+        statistics.refresh(&p);
+        for j in [1, 2, 6, 7] {
+            let of = Factors { s: statistics.s[j], q: statistics.q[j], z: statistics.z[j] };
+            let with = |variance: f64| {
+                let all = [0, 3, 4, j];
+                let alpha = [alpha[0], alpha[1], alpha[2], 1.0 / variance];
+                let p = Posterior::new(&sample.active(&all), &alpha, beta, &Silent).unwrap();
+                objective.value(&p, &[unit; 4]) - before
+            };
+            let best = prior.best_variance(of, unit, 1.0 / beta);
+            for k in -60..=60 {
+                let variance = 10f64.powf(f64::from(k) / 10.0);
+                let gain = prior.gain(of, variance, unit, 1.0 / beta);
+                assert!((gain - with(variance)).abs() < 1e-8, "{prior:?}: {gain}");
+                let most = if best > 0.0 { prior.gain(of, best, unit, 1.0 / beta) } else { 0.0 };
+                assert!(gain <= most + 1e-12, "{prior:?}: {variance} is better than {best}");
+            }
+        }
+        // Active columns, by what their posterior says.
+        for (i, of) in objective.factors(&p).into_iter().enumerate() {
+            let without: Vec<usize> = chosen.iter().copied().filter(|&j| j != chosen[i]).collect();
+            let rest: Vec<f64> = (0..3).filter(|&k| k != i).map(|k| alpha[k]).collect();
+            let q = Posterior::new(&sample.active(&without), &rest, beta, &Silent).unwrap();
+            let gain = prior.gain(of, 1.0 / alpha[i], unit, 1.0 / beta);
+            // Where c is 0 nobody asks for z.
+            let lost = before - objective.value(&q, &[unit; 2]);
+            assert!((gain - lost).abs() < 1e-8, "{prior:?} {i}: {gain} {lost}");
+        }
+    }
+}
+
+fn problem<'a>(sample: &Sample, dictionary: &'a dyn Dictionary) -> Problem<'a> {
+    Problem {
+        dictionary,
+        cross: sample.cross(),
+        square: sample.square(),
+        units: vec![1.0; dictionary.len()],
+        weight: sample.target.len() as f64,
+        free_intercept: false,
+        uncounted: None,
+    }
+}
+
+#[test]
+fn the_ascent_ends_where_nothing_is_to_gain() {
+    for seed in 0..5 {
+        let sample = Sample::new(80, 30, 10 + seed);
+        let usable: Vec<usize> = (0..30).collect();
+        let dictionary = FromGram {
+            gram: Arc::new(sample.gram()),
+            usable: &usable,
+            inverse_lengths: vec![1.0; 30],
+        };
+        for mut prior in priors() {
+            let options = Options::default();
+            let found =
+                maximise(&problem(&sample, &dictionary), &mut *prior, &options, &Silent).unwrap();
+            assert!(found.termination.is_converged() && found.gain <= options.tol);
+            assert!(!found.active.is_empty(), "{prior:?}");
+            let p = Posterior::new(
+                &sample.active(&found.active),
+                &found.alpha,
+                1.0 / found.noise,
+                &Silent,
+            )
+            .unwrap();
+            let units = vec![1.0; found.active.len()];
+            let (gradient, _) = objective(&sample, &*prior).derivatives(&p, &units);
+            let worst = gradient.iter().fold(0.0, |m: f64, g| m.max(g.abs()));
+            assert!(worst < 1e-3, "{prior:?}: {worst:e}");
+            let steps = found.trace.windows(2);
+            assert!(steps.clone().all(|s| s[1].objective <= s[0].objective + 1e-8));
+        }
+    }
+}
+
+/// At known noise every action and every step gains.
+#[test]
+fn every_step_gains_at_known_noise() {
+    let sample = Sample::new(80, 30, 20);
+    let usable: Vec<usize> = (0..30).collect();
+    let dictionary =
+        FromGram { gram: Arc::new(sample.gram()), usable: &usable, inverse_lengths: vec![1.0; 30] };
+    for mut prior in priors() {
+        let noise = Noise::Known(0.01);
+        let options = Options { noise, ..Options::default() };
+        let found =
+            maximise(&problem(&sample, &dictionary), &mut *prior, &options, &Silent).unwrap();
+        assert!(found.trace.windows(2).all(|s| s[1].objective <= s[0].objective + 1e-9));
+        assert_eq!(found.noise, 0.01);
+    }
+}
+
+/// S, Q, Z, the posterior and the best noise at given precisions, against the reference.
+#[test]
+fn reference_values_at_given_precisions() {
+    let text = include_str!("../../../tests/fixtures/sinc_n100.csv");
+    let rows: Vec<(f64, f64)> = text
+        .lines()
+        .skip(1)
+        .map(|l| l.split_once(',').map(|(x, y)| (x.parse().unwrap(), y.parse().unwrap())).unwrap())
+        .collect();
+    let expected: serde_json::Value =
+        serde_json::from_str(include_str!("../../../tests/fixtures/evidence.json")).unwrap();
+    let expected = &expected["fixed_point_check_sinc"];
+    let list = |name: &str| -> Vec<f64> {
+        expected[name].as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect()
+    };
+    let mut columns = Matrix::zeros(100, 100);
+    let mut lengths = vec![0.0; 100];
+    for j in 0..100 {
+        let column = columns.column_mut(j);
+        for i in 0..100 {
+            column[i] = (-(rows[i].0 - rows[j].0).powi(2) / 9.0).exp();
+        }
+        lengths[j] = dot(column, column).sqrt();
+        column.iter_mut().for_each(|v| *v /= lengths[j]);
+    }
+    let sample = Sample { columns, target: rows.iter().map(|r| r.1).collect() };
+    let chosen: Vec<usize> = list("indices0").iter().map(|v| *v as usize).collect();
+    let alpha: Vec<f64> =
+        list("alpha").iter().zip(&chosen).map(|(a, &j)| a / lengths[j].powi(2)).collect();
+    let near = |found: f64, expected: f64| {
+        assert!((found / expected - 1.0).abs() < 1e-7, "{found} {expected}");
+    };
+    let data = sample.active(&chosen);
+    let p = Posterior::new(&data, &alpha, 80.0, &Silent).unwrap();
+    for (i, (m, &j)) in list("mu").iter().zip(&chosen).enumerate() {
+        near(p.mean[i] / lengths[j], *m);
+    }
+    near(objective(&sample, &Nothing).log_evidence(&p), expected["logml"].as_f64().unwrap());
+    near(p.freedom(), expected["dof"].as_f64().unwrap());
+    let mut statistics = Statistics::new(sample.cross(), true);
+    let gram = sample.gram();
+    chosen.iter().for_each(|&j| statistics.products.extend_from_slice(gram.column(j)));
+    statistics.refresh(&p);
+    let price = Ard { price: 0.5 * 100f64.ln(), as_published: false };
+    let factors = objective(&sample, &price).factors(&p);
+    for (k, j) in list("columns").iter().map(|v| *v as usize).enumerate() {
+        let of = match chosen.iter().position(|&c| c == j) {
+            Some(i) => factors[i],
+            None => Factors { s: statistics.s[j], q: statistics.q[j], z: statistics.z[j] },
+        };
+        near(of.s * lengths[j].powi(2), list("s")[k]);
+        near(of.q * lengths[j], list("q")[k]);
+        near(of.z * lengths[j].powi(2), list("z")[k]);
+    }
+    let free = Ard::default();
+    for (prior, name) in [(&free, "beta_star_c0"), (&price, "beta_star_c_log100_2")] {
+        let objective = objective(&sample, prior);
+        let units = vec![1.0; 3];
+        let best = super::noise::best_noise(&data, p.clone(), &units, &objective, 1e8, &Silent);
+        assert!((best.unwrap().beta / expected[name].as_f64().unwrap() - 1.0).abs() < 1e-5);
+    }
+}

@@ -1,0 +1,118 @@
+//! Fast Laplace (Babacan, Molina & Katsaggelos 2010).
+
+use super::common::{BasisKind, Common, Shared, common_builder};
+use super::evidence::{Evidence, EvidenceSolver, LamRule, check, rate};
+use super::settings::{Intercept, merge_settings, parse_settings};
+use crate::basis::{BlockFunction, Gamma, KernelFunction, Landmarks, UserFunction};
+use crate::data::{Dataset, Moments};
+use crate::engine::Observer;
+use crate::error::Result;
+use crate::model::Model;
+use crate::prior::{self, EvidencePrior};
+use serde::{Deserialize, Serialize};
+
+/// Sparse linear regression with a Laplace prior whose variances are found by maximising the
+/// evidence: Fast Laplace.
+///
+/// Every weight has a variance of its own, w_i ~ N(0, γ_i), and γ_i ~ Exp(λ/2), so that weights are
+/// Laplacian; the weights are integrated out, and log p(y | γ, σ²) − (λ/2)Σγ is maximised. Most γ_i
+/// become zero. Unlike [`BLS`](super::BLS), a fixed λ carries the units of 1/y².
+///
+/// | setting | default | meaning |
+/// |---|---|---|
+/// | `lam` | by `lam_rule` | λ; 0 is automatic relevance determination |
+/// | `lam_rule` | `active` | λ = 2(k − 1)/Σγ over the k terms kept, or under a `hyperprior` |
+/// | `noise` | estimated | standard deviation of the noise, in the units of y |
+/// | `basis`, `degree`, `gamma`, `coef0` | `linear`, 2, `scale`, 1 | see [`BasisKind`] |
+/// | `candidates`, `landmarks`, `centres` | – | centres of kernels |
+/// | `standardize` | true | λ applies to columns of unit variance (kernels: inputs) |
+/// | `fit_intercept` | true | `true` (integrated out), `false` or `"penalised"` |
+/// | `max_terms` | – | keep at most so many terms |
+/// | `tol` | 1e-8 | gains of the objective below it are left |
+/// | `max_iter`, `max_time` | 10 000, – | limits (looks at all candidates, seconds) |
+/// | `memory_limit`, `random_state`, `n_jobs` | 4e9, 0, all | see the other methods |
+///
+/// ```
+/// use fewer::data::{Dataset, DenseView};
+/// use fewer::method::FastLaplace;
+///
+/// let x: Vec<f64> = (0..500).map(|i| ((i * i) as f64 * 0.7).sin()).collect();
+/// let noise = |i: usize| 0.1 * ((i * i * i) as f64 * 0.3).sin();
+/// let y: Vec<f64> =
+///     x.chunks(5).enumerate().map(|(i, x)| 1.0 + 3.0 * x[0] - 2.0 * x[3] + noise(i)).collect();
+/// let data = Dataset::new(DenseView::by_rows(&x, 100, 5)?, &y)?;
+///
+/// let model = FastLaplace::new().fit(&data)?;
+/// assert!(model.terms().iter().any(|t| t.name == "x1"));
+/// assert!(model.report().log_evidence.is_some());
+/// # Ok::<(), fewer::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct FastLaplace(Settings);
+
+common_builder!(FastLaplace);
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Settings {
+    lam: Option<f64>,
+    lam_rule: LamRule,
+    noise: Option<f64>,
+    #[serde(skip)]
+    common: Common,
+}
+
+impl FastLaplace {
+    /// Settings from a JSON object with the names of the table above.
+    pub fn from_json(settings: &str) -> Result<Self> {
+        let (common, own): (Common, Settings) = parse_settings(settings, &Settings::default())?;
+        Ok(Self(Settings { common, ..own }))
+    }
+
+    /// λ, in the units of the objective.
+    pub fn lam(mut self, lam: f64) -> Self {
+        self.0.lam = Some(lam);
+        self
+    }
+
+    /// How λ is found where it is not given.
+    pub fn lam_rule(mut self, rule: LamRule) -> Self {
+        self.0.lam_rule = rule;
+        self
+    }
+
+    /// Standard deviation of the noise; estimated where it is not given.
+    pub fn noise(mut self, noise: f64) -> Self {
+        self.0.noise = Some(noise);
+        self
+    }
+
+    /// Fits a model while an observer watches.
+    pub fn fit_observed(&self, data: &Dataset<'_>, observer: &dyn Observer) -> Result<Model> {
+        check(&self.0.common, self.0.noise, self.0.lam)?;
+        self.evidence().fit(data, observer, |shared| self.prior(shared))
+    }
+
+    /// Fits a model with a linear basis from moments alone.
+    pub fn fit_moments(&self, moments: Moments) -> Result<Model> {
+        check(&self.0.common, self.0.noise, self.0.lam)?;
+        self.evidence().fit_moments(moments, |shared| self.prior(shared))
+    }
+
+    fn evidence(&self) -> Evidence<'_> {
+        Evidence {
+            method: "FastLaplace",
+            common: &self.0.common,
+            settings: merge_settings(&self.0.common, &self.0),
+            noise: self.0.noise,
+            solver: EvidenceSolver::Fast,
+        }
+    }
+
+    fn prior(&self, shared: &Shared<'_>) -> Result<Box<dyn EvidencePrior>> {
+        // Inside, y is divided by its unit.
+        let lam = self.0.lam.map(|lam| lam * shared.units.target_unit().powi(2));
+        Ok(Box::new(prior::FastLaplace { rate: rate(lam, self.0.lam_rule, 1.0) }))
+    }
+}

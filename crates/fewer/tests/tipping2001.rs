@@ -1,0 +1,207 @@
+//! Tipping 2001, Tipping & Faul 2003 and the sparsity prior of Tzikas et al. 2009: relevance vector
+//! regression against an independent reference and theory.
+
+mod support;
+
+use fewer::basis::Gamma;
+use fewer::data::{Dataset, DenseView, MomentsBuilder};
+use fewer::method::{BasisKind, EvidenceSolver, Intercept, RVR, Sparsity, SparsityRule, Variant};
+use fewer::model::{CertificateKind, Model};
+use serde_json::Value;
+use support::{Problem, Random, distance, fixture};
+
+fn reference(case: &str) -> Value {
+    serde_json::from_str::<Value>(&fixture("evidence.json")).unwrap()[case].clone()
+}
+
+fn number(case: &Value, name: &str) -> f64 {
+    case[name].as_f64().unwrap()
+}
+
+/// (x, y) of the reference.
+fn sinc() -> (Vec<f64>, Vec<f64>) {
+    let text = fixture("sinc_n100.csv");
+    let row = |line: &str| {
+        let (x, y) = line.split_once(',').unwrap();
+        (x.parse::<f64>().unwrap(), y.parse::<f64>().unwrap())
+    };
+    text.lines().skip(1).map(row).unzip()
+}
+
+fn fit_sinc(method: RVR, width: f64) -> Model {
+    let (x, y) = sinc();
+    let data = Dataset::new(DenseView::by_rows(&x, x.len(), 1).unwrap(), &y).unwrap();
+    method
+        .gamma(Gamma::Number(1.0 / (width * width)))
+        .standardize(false)
+        .fit_intercept(Intercept::None)
+        .fit(&data)
+        .unwrap()
+}
+
+/// At least the reference's objective (another maximum may be higher), and nearly its noise.
+fn at_least(model: &Model, objective: f64, noise: Option<f64>, case: &str) {
+    let found = -model.report().objective;
+    assert!(found > objective - 1e-3, "{case}: {found} {objective}");
+    if let Some(noise) = noise {
+        let ratio = model.noise_std().unwrap() / noise;
+        assert!((ratio - 1.0).abs() < 0.03, "{case}: {ratio}");
+    }
+    assert!(model.report().termination.is_converged(), "{case}");
+    assert_eq!(model.report().certificate.kind, CertificateKind::Evidence);
+}
+
+#[test]
+fn fast_and_block_reach_the_reference() {
+    for (case, solver) in [
+        ("rvm_regression_sinc", EvidenceSolver::Fast),
+        ("rvm_regression_sinc_block_from_all", EvidenceSolver::Block),
+    ] {
+        let expected = reference(case);
+        let model = fit_sinc(RVR::new().solver(solver), 3.0);
+        at_least(&model, number(&expected, "logml"), Some(number(&expected, "noise_sd")), case);
+        assert_eq!(model.report().log_evidence.unwrap(), -model.report().objective);
+        assert!((5..=8).contains(&model.n_terms()), "{case}: {}", model.n_terms());
+    }
+}
+
+#[test]
+fn the_sparsity_prior_reaches_the_reference() {
+    let bic = Sparsity::Rule(SparsityRule::Bic);
+    for (case, variant) in [
+        ("sparsity_prior_sinc_c_logN_2_exact", Variant::Exact),
+        ("sparsity_prior_sinc_c_logN_2_paper", Variant::Paper),
+    ] {
+        let expected = reference(case);
+        let model = fit_sinc(RVR::new().sparsity(bic).variant(variant), 3.0);
+        let noise = number(&expected, "noise_sd");
+        at_least(&model, number(&expected, "objective"), Some(noise), case);
+    }
+    let path = reference("sparsity_prior_sinc_h1_exact_path");
+    let mut terms = usize::MAX;
+    for (name, rule) in [
+        ("0", SparsityRule::None),
+        ("1", SparsityRule::Aic),
+        ("logN/2", SparsityRule::Bic),
+        ("logN", SparsityRule::Ric),
+    ] {
+        let model = fit_sinc(RVR::new().sparsity(Sparsity::Rule(rule)), 1.0);
+        at_least(&model, number(&path[name], "objective"), None, name);
+        assert!(model.n_terms() <= terms, "{name}");
+        terms = model.n_terms();
+    }
+}
+
+/// y = Φw + noise with the modes of both solvers in reach of each other.
+#[test]
+fn fast_and_block_agree_where_columns_are_independent() {
+    for seed in 0..4 {
+        let p = Problem::linear(seed, 200, 10, 4, 0.5);
+        let linear = || RVR::new().basis(BasisKind::Linear);
+        let fast = linear().fit(&p.data()).unwrap();
+        let block =
+            linear().solver(EvidenceSolver::Block).max_iter(100_000).fit(&p.data()).unwrap();
+        let (a, b) = (fast.report().log_evidence.unwrap(), block.report().log_evidence.unwrap());
+        assert!(a > b - 1e-5, "{a} {b}");
+        if fast.n_terms() == block.n_terms() {
+            assert!(distance(&fast.coefficients(), &block.coefficients()) < 1e-3);
+        }
+    }
+}
+
+#[test]
+fn moments_tell_all() {
+    let p = Problem::linear(3, 300, 12, 4, 0.5);
+    let linear = || RVR::new().basis(BasisKind::Linear);
+    let rows = linear().fit(&p.data()).unwrap();
+    let names: Vec<String> = (1..=12).map(|j| format!("x{j}")).collect();
+    let mut builder = MomentsBuilder::new(names);
+    for (x, y) in p.x.chunks(100 * 12).zip(p.y.chunks(100)) {
+        builder.push(DenseView::by_rows(x, 100, 12).unwrap(), y, None).unwrap();
+    }
+    let moments = linear().fit_moments(builder.finish().unwrap()).unwrap();
+    assert!(distance(&rows.coefficients(), &moments.coefficients()) < 1e-6);
+    let (a, b) = (rows.report().log_evidence.unwrap(), moments.report().log_evidence.unwrap());
+    assert!((a - b).abs() < 1e-6 * a.abs());
+}
+
+#[test]
+fn evidence_follows_the_units() {
+    let (x, y) = sinc();
+    let fit = |y: &[f64]| {
+        let data = Dataset::new(DenseView::by_rows(&x, 100, 1).unwrap(), y).unwrap();
+        RVR::new().fit(&data).unwrap()
+    };
+    let reference = fit(&y);
+    let scaled = fit(&y.iter().map(|y| 1e6 * y).collect::<Vec<f64>>());
+    assert_eq!(reference.n_terms(), scaled.n_terms());
+    let change = scaled.report().log_evidence.unwrap() - reference.report().log_evidence.unwrap();
+    // The flat intercept has the units of y as well.
+    assert!((change + 99.0 * 1e6f64.ln()).abs() < 1e-6, "{change}");
+    let ratio = scaled.noise_std().unwrap() / reference.noise_std().unwrap();
+    assert!((ratio / 1e6 - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn intervals_cover() {
+    let mut random = Random::new(5);
+    let x: Vec<f64> = (0..400).map(|_| 20.0 * random.uniform() - 10.0).collect();
+    let y: Vec<f64> = x.iter().map(|x| x.sin() / x + 0.1 * random.normal()).collect();
+    let train = Dataset::new(DenseView::by_rows(&x[..200], 200, 1).unwrap(), &y[..200]).unwrap();
+    let model = RVR::new().fit(&train).unwrap();
+    let new = DenseView::by_rows(&x[200..], 200, 1).unwrap();
+    let interval = model.predict_interval(new, 0.95).unwrap();
+    let inside =
+        (0..200).filter(|&i| interval[(i, 0)] < y[200 + i] && y[200 + i] < interval[(i, 1)]);
+    let covered = inside.count();
+    assert!((180..=198).contains(&covered), "{covered}");
+    let std = model.predict_std(new).unwrap();
+    assert!(std.iter().all(|s| *s > model.noise_std().unwrap()));
+    assert_eq!(model.credible_intervals(0.9).unwrap().len(), model.n_terms());
+}
+
+#[test]
+fn what_there_is_to_say_is_said() {
+    let mut random = Random::new(1);
+    let x = random.normals(200);
+    let view = DenseView::by_rows(&x, 50, 4).unwrap();
+    let linear = || RVR::new().basis(BasisKind::Linear);
+    // A pure combination of columns.
+    let y: Vec<f64> = x.chunks(4).map(|x| 1.0 + x[0] - 2.0 * x[3]).collect();
+    let model = linear().fit(&Dataset::new(view, &y).unwrap()).unwrap();
+    assert!(distance(&model.coefficients(), &[1.0, 0.0, 0.0, -2.0]) < 1e-5);
+    assert!(model.report().notes.iter().any(|n| n.contains("exactly")));
+    // Nothing to find.
+    let y = random.normals(50);
+    let none = linear().sparsity(Sparsity::Number(20.0)).fit(&Dataset::new(view, &y).unwrap());
+    let none = none.unwrap();
+    assert_eq!(none.n_terms(), 0);
+    assert!(none.report().notes[0].contains("no term is kept"), "{:?}", none.report().notes);
+    assert!((none.noise_std().unwrap() - 1.0).abs() < 0.3);
+    // A limit.
+    let few = RVR::new().max_terms(2).fit(&Dataset::new(view, &y).unwrap()).unwrap();
+    assert!(few.n_terms() <= 2);
+    // Known noise.
+    let known = linear().noise(0.7).fit(&Dataset::new(view, &y).unwrap()).unwrap();
+    assert_eq!(known.noise_std(), Some(0.7));
+    for settings in [r#"{"sparsity": -1}"#, r#"{"sparsity": "much"}"#, r#"{"noise": 0}"#] {
+        let data = Dataset::new(view, &y).unwrap();
+        let error = fewer::method::fit("rvm", settings, None, &data, &fewer::engine::Silent);
+        let message = error.unwrap_err().to_string();
+        assert!(message.starts_with("sparsity") || message.starts_with("noise"), "{message}");
+    }
+}
+
+#[test]
+fn kernels_computed_on_demand_give_the_same_fit() {
+    let mut random = Random::new(9);
+    let x: Vec<f64> = (0..1500).map(|_| 20.0 * random.uniform() - 10.0).collect();
+    let y: Vec<f64> = x.iter().map(|x| x.sin() / x + 0.1 * random.normal()).collect();
+    let data = Dataset::new(DenseView::by_rows(&x, 1500, 1).unwrap(), &y).unwrap();
+    let held = RVR::new().fit(&data).unwrap();
+    // 18 MB of kernel values are more than a quarter of this.
+    let on_demand = RVR::new().memory_limit(4e7).fit(&data).unwrap();
+    let (a, b) = (held.report().log_evidence.unwrap(), on_demand.report().log_evidence.unwrap());
+    // Rounding may lead to another of maxima that are nearly as high.
+    assert!((a - b).abs() < 0.5, "{a} {b}");
+}
