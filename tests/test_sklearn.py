@@ -60,7 +60,7 @@ ESTIMATORS = [
     SMLR(),
     SMLR(solver="bound", parameterization="symmetric"),
     SMLR(solver="componentwise", max_terms=5, warm_start=True),
-    SMLRCV(lams=3),
+    SMLRCV(lams=3, tol=1e-12),
     RMLR(class_weight="balanced"),
     ProbitClassifier(),
     ProbitClassifier(prior="laplace", class_weight="balanced"),

@@ -272,7 +272,7 @@ def test_offsets_are_part_of_the_outputs(rows):
     assert model.objective_ == pytest.approx(loss + 2 * np.abs(model.coef_).sum())
     np.testing.assert_allclose(model.predict_proba(X, offset=known)[:, 1], 1 / (1 + np.exp(-eta)))
     np.testing.assert_array_equal(model.predict(X, known), np.where(eta > 0, "yes", "no"))
-    residual = (y == "yes") - model.predict_proba(X, known)[:, 1]
+    residual = (y == "yes") - model.predict_proba(X, offset=known)[:, 1]
     assert np.abs(X.T @ residual).max() <= 2 * (1 + 1e-5)
     assert abs(residual.sum()) < 1e-6
     both = np.column_stack([-known / 2, known / 2])
@@ -290,7 +290,7 @@ def test_offsets_of_three_classes(rows, parameterization):
     # The same added to all classes changes nothing.
     moved = SMLR(tol=1e-12, **settings).fit(rows, y, offset=offset + rows[:, :1])
     np.testing.assert_allclose(moved.coef_, model.coef_, atol=1e-6)
-    residual = np.eye(3)[y] - model.predict_proba(rows, offset)
+    residual = np.eye(3)[y] - model.predict_proba(rows, offset=offset)
     classes = slice(None) if parameterization == "symmetric" else slice(2)
     assert np.abs(rows.T @ residual)[:, classes].max() <= 3 * (1 + 1e-5)
     for solver in ("bound", "componentwise"):

@@ -275,13 +275,18 @@ class SMLR(Classifier):
         labels: NDArray[Any] = self.classes_[self.predict_log_proba(X, offset).argmax(axis=1)]
         return labels
 
-    def predict_proba(self, X: Any, offset: ArrayLike | None = None) -> NDArray[np.float64]:
+    def predict_proba(
+        self, X: Any, moderated: bool = False, *, offset: ArrayLike | None = None
+    ) -> NDArray[np.float64]:
         """Predict the probabilities of the classes.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
             The inputs.
+        moderated : bool, default=False
+            Whether to average over the posterior of the weights, where the model has one, which
+            makes probabilities far from the data less extreme.
         offset : array-like of shape (n_samples,) or (n_samples, n_classes), optional
             The offsets of these rows, where the model was fitted with offsets.
 
@@ -291,7 +296,11 @@ class SMLR(Classifier):
             A column for each of `classes_`; rows sum to 1.
         """
         if offset is None:
-            return super().predict_proba(X)
+            return super().predict_proba(X, moderated)
+        if moderated:
+            raise ValueError(
+                "moderated: probabilities with offsets are not averaged; leave one out"
+            )
         probabilities: NDArray[np.float64] = np.exp(self.predict_log_proba(X, offset))
         return probabilities
 

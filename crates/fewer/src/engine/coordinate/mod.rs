@@ -90,6 +90,8 @@ pub(crate) struct Coordinate<'a> {
     factored: Option<Factored>,
     /// Whether second derivatives in single precision did not do.
     precise: bool,
+    /// Part of what single coefficients could gain that the next step may leave.
+    inexact: f64,
     /// Where single coefficients are visited instead of working sets solved.
     components: Option<Components>,
     /// The objective of the empty model.
@@ -133,6 +135,7 @@ impl<'a> Coordinate<'a> {
             hessian: None,
             factored: None,
             precise: false,
+            inexact: 0.0,
             components: None,
             null,
             spent: 0.0,

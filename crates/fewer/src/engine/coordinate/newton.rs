@@ -71,6 +71,8 @@ impl Coordinate<'_> {
                 }
                 break;
             }
+            // Nearer the end steps are more exact, and the last one leaves almost nothing.
+            self.inexact = INEXACT * (1e3 * gap / self.null).powi(2).clamp(1e-9, 1.0);
             let (step, fresh) = self.step(&variables, &own, &pulls, slow)?;
             match self.search_along(&variables, &own, &pulls, &step) {
                 Some(invisible) => last = Taken { gap, invisible, fresh },
@@ -221,7 +223,7 @@ impl Coordinate<'_> {
         let start = self.working_values(variables);
         let (mut beta, mut q) = (start.clone(), pulls.to_vec());
         let squares: Vec<f64> = (0..gram.order()).map(|k| gram.diagonal(k)).collect();
-        let enough = INEXACT * left_to_gain(own, &squares, &beta, &q);
+        let enough = self.inexact * left_to_gain(own, &squares, &beta, &q);
         let done = |beta: &[f64], q: &[f64]| left_to_gain(own, &squares, beta, q) <= enough;
         let mut quadratic = Quadratic::new(gram, own, self.observer);
         quadratic.factored = self.factored.take();
@@ -245,7 +247,7 @@ impl Coordinate<'_> {
         let start = self.working_values(variables);
         let mut beta = start.clone();
         let pulls: Vec<f64> = (0..beta.len()).map(|k| curved.pull(k, &residuals)).collect();
-        let enough = INEXACT * left_to_gain(own, &squares, &beta, &pulls);
+        let enough = self.inexact * left_to_gain(own, &squares, &beta, &pulls);
         let done = |beta: &[f64], q: &[f64]| left_to_gain(own, &squares, beta, q) <= enough;
         let descent = ColumnDescent {
             columns: curved,
