@@ -82,8 +82,9 @@ pub struct Settings {
     /// Smlr and rmlr: which classes have weights, all but the last or all [default: reference]
     #[arg(long, value_parser = ["reference", "symmetric"])]
     parameterization: Option<String>,
-    /// Smlr and rmlr: the way to the optimum, which is the same by all [default: auto]
-    #[arg(long, value_parser = ["auto", "bound", "componentwise"])]
+    /// The way to the optimum: smlr and rmlr auto, bound or componentwise (to the same one by all);
+    /// rvm, bls and flap fast, or block, which starts from all functions at once
+    #[arg(long, value_parser = ["auto", "bound", "componentwise", "fast", "block"])]
     solver: Option<String>,
     /// Smlr and rmlr: the order in which the componentwise solver visits weights
     /// [default: geometric]
@@ -96,9 +97,6 @@ pub struct Settings {
     /// none]
     #[arg(long, value_name = "NUMBER|WORD", value_parser = sparsity, allow_negative_numbers = true)]
     sparsity: Option<Value>,
-    /// Relevance vectors: `block` starts from all functions at once [default: fast]
-    #[arg(long, value_parser = ["fast", "block"])]
-    solver: Option<String>,
     /// How bls and flap find the strength of their prior [default: active]
     #[arg(long, value_parser = ["active", "hyperprior"])]
     lam_rule: Option<String>,
@@ -305,7 +303,6 @@ impl Settings {
             ("schedule", json!(self.schedule)),
             ("noise", json!(self.noise)),
             ("sparsity", json!(self.sparsity)),
-            ("solver", json!(self.solver)),
             ("lam_rule", json!(self.lam_rule)),
             ("standardize", json!(self.standardize)),
             ("fit_intercept", json!(intercept)),
