@@ -74,6 +74,11 @@ fn agrees_with_the_reference() {
     near(drawn.gibbs_error, &case["monte_carlo_check_gibbs"], 5e-3);
     assert!((drawn.gibbs_error - of(GibbsError::Exact).gibbs_error).abs() < 5e-3);
     assert_eq!(drawn, of(GibbsError::MonteCarlo));
+    // What is not known of the error makes the bounds larger.
+    assert!(
+        drawn.pac_bayes_gibbs.value
+            > pac_bayes(drawn.gibbs_error, drawn.kl, drawn.rows, drawn.delta)
+    );
     for row in case["bern_kl_inverse_table"].as_array().unwrap() {
         let [p, c] = [0, 1].map(|k| row[k].as_f64().unwrap());
         near(bernoulli_inverse(p, c), &row[2], 1e-9);

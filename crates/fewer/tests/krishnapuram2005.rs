@@ -4,8 +4,9 @@
 mod support;
 
 use fewer::data::{Dataset, DenseView, Features, SparseMatrix, Target};
+use fewer::linalg::Matrix;
 use fewer::method::{BasisKind, Intercept, Parameterization, RMLR, SMLR, Schedule, Solver};
-use fewer::model::Model;
+use fewer::model::{CertificateKind, Model};
 use serde_json::Value;
 use support::{Problem, Random, distance, fixture, numbers};
 
@@ -344,4 +345,105 @@ fn columns_on_demand_give_the_same() {
     // Too little for a copy of the 60 columns.
     let fetched = method.memory_limit(50_000.0).fit(&data).unwrap();
     assert!((fetched.report().objective / packed.report().objective - 1.0).abs() < 1e-9);
+}
+
+fn shifted<'d>(data: &Dataset<'d>, offset: Vec<f64>) -> Dataset<'d> {
+    let rows = offset.len();
+    data.clone().with_offset(Matrix::from_columns(rows, 1, offset)).unwrap()
+}
+
+#[test]
+fn intercepts_make_up_for_any_offset() {
+    let p = Problem::linear(21, 200, 5, 3, 1.0);
+    let labels: Vec<&str> = p.y.iter().map(|y| if *y > 2.0 { "b" } else { "a" }).collect();
+    let data = Dataset::new(p.view(), Target::labels(labels)).unwrap();
+    let method = SMLR::new().lam(5.0).standardize(false).tol(1e-10);
+    let plain = method.fit(&data).unwrap().report().objective;
+    for size in [250.0, -1e4, 1e8] {
+        let model = method.fit(&shifted(&data, vec![size; 200])).unwrap();
+        assert!((model.report().objective / plain - 1.0).abs() < 1e-6, "{size}");
+        // Offsets that no intercept makes up for.
+        let of_row = |i: usize| size * (0.5 + (i % 7) as f64);
+        let hard = shifted(&data, (0..200).map(of_row).collect());
+        let (loose, tight) = (method.clone().fit(&hard).unwrap(), method.clone().tol(1e-13));
+        let tight = tight.fit(&hard).unwrap();
+        let (loose, best) = (loose.report(), tight.report().objective);
+        let empty = method.clone().lam(1e12).fit(&hard).unwrap().report().objective;
+        let claim = loose.certificate.value;
+        assert!(loose.objective - best <= claim * empty + 1e-9 * best, "{size}: {claim:e}");
+    }
+}
+
+#[test]
+fn offsets_that_say_it_all_leave_nothing_to_do() {
+    let p = Problem::linear(22, 100, 4, 2, 1.0);
+    let is_b = |y: &f64| *y > 2.0;
+    let labels: Vec<&str> = p.y.iter().map(|y| if is_b(y) { "b" } else { "a" }).collect();
+    let data = Dataset::new(p.view(), Target::labels(labels)).unwrap();
+    let offset = p.y.iter().map(|y| if is_b(y) { 1e4 } else { -1e4 }).collect();
+    let model = SMLR::new().lam(1.0).fit(&shifted(&data, offset)).unwrap();
+    let report = model.report();
+    assert_eq!((report.objective, report.certificate.value, model.n_terms()), (0.0, 0.0, 0));
+    assert!(report.termination.is_converged());
+}
+
+#[test]
+fn the_gap_bounds_what_is_left_with_free_columns() {
+    for seed in 0..30 {
+        // The last two columns are copies, nearly; few rows are separable by the free ones.
+        let (mut p, labels) = three_classes(100 + seed, if seed % 3 == 0 { 12 } else { 60 }, 8);
+        let near = if seed % 2 == 0 { 1e-3 } else { 1e-6 };
+        p.x.chunks_mut(8).for_each(|row| row[7] = row[6] + near * row[7]);
+        let data = Dataset::new(p.view(), Target::labels(labels.clone())).unwrap();
+        let mut factors = vec![1.0; 8];
+        [0, 6, 7].iter().for_each(|&j: &usize| factors[j] = 0.0);
+        for lam in [3.0, 0.3] {
+            let method = SMLR::new().lam(lam).penalty_factors(factors.clone()).standardize(false);
+            let best = method.clone().tol(1e-14).fit(&data).unwrap().report().objective;
+            let empty = SMLR::new().lam(1e9).fit(&data).unwrap().report().objective;
+            for (tol, steps) in [(1e-2, 100), (1e-5, 100), (1e-8, 100), (1e-8, 1), (1e-8, 3)] {
+                let model = method.clone().tol(tol).max_iter(steps).fit(&data).unwrap();
+                let (left, report) = (model.report().objective - best, model.report());
+                let claim = report.certificate.value;
+                assert!(
+                    left <= claim * empty + 1e-12 * empty,
+                    "{seed} {lam} {tol}: {left:e} {claim:e}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn without_a_penalty_there_is_stationarity_and_no_gap() {
+    let x: Vec<f64> = (0..40).map(|i| f64::from(i) - 19.5).collect();
+    let view = DenseView::by_rows(&x, 40, 1).unwrap();
+    let separable = Dataset::new(view, Target::labels((0..40).map(|i| i / 20))).unwrap();
+    let (p, labels) = three_classes(23, 100, 3);
+    let usual = Dataset::new(p.view(), Target::labels(labels)).unwrap();
+    for data in [&separable, &usual] {
+        for (solver, schedule) in solvers() {
+            let method = SMLR::new().lam(0.0).solver(solver).schedule(schedule);
+            let certificate = method.fit(data).unwrap().report().certificate.clone();
+            assert_eq!(certificate.kind, CertificateKind::Stationarity, "{solver:?}");
+            assert!(certificate.value > 0.0);
+        }
+    }
+}
+
+#[test]
+fn a_start_far_out_is_dropped() {
+    let (p, labels) = three_classes(24, 80, 6);
+    let data = Dataset::new(p.view(), Target::labels(labels.clone())).unwrap();
+    let huge: Vec<f64> = p.x.iter().map(|x| 1e-9 * x).collect();
+    let huge = DenseView::by_rows(&huge, 80, 6).unwrap();
+    let huge = Dataset::new(huge, Target::labels(labels)).unwrap();
+    let start = SMLR::new().lam(1e-9).standardize(false).fit(&huge).unwrap();
+    for (solver, schedule) in solvers() {
+        let method = SMLR::new().lam(3.0).solver(solver).schedule(schedule).tol(1e-9);
+        let cold = method.fit(&data).unwrap();
+        let warm = method.start(&start).fit(&data).unwrap();
+        assert!(warm.report().termination.is_converged(), "{solver:?}");
+        assert!((warm.report().objective / cold.report().objective - 1.0).abs() < 1e-8);
+    }
 }

@@ -4,7 +4,7 @@
 mod support;
 
 use fewer::data::{Dataset, DenseView, SparseMatrix, Target};
-use fewer::method::{BasisKind, Intercept, SMLR};
+use fewer::method::{BasisKind, Intercept, Parameterization, SMLR};
 use fewer::model::Model;
 use support::{Problem, Random, distance};
 
@@ -303,4 +303,33 @@ fn what_cannot_be_told_is_said() {
     }
     let small = SMLR::new().lam(0.0).memory_limit(100.0).uncertainty(true).fit(&data);
     assert!(small.unwrap_err().to_string().contains("memory_limit"));
+}
+
+/// With hardly any ridge both are the same problem, but for what all classes have in common.
+#[test]
+fn differences_between_classes_are_as_sure_in_either_parameterization() {
+    let p = Problem::linear(31, 300, 2, 2, 1.0);
+    let data = Dataset::new(p.view(), Target::labels(labels(&p, 3))).unwrap();
+    let fit = |which| {
+        let method = SMLR::new().lam(1e-5).l1_ratio(0.0).uncertainty(true).tol(1e-13);
+        method.parameterization(which).fit(&data).unwrap()
+    };
+    let (reference, symmetric) =
+        (fit(Parameterization::Reference), fit(Parameterization::Symmetric));
+    let variance = |model: &Model, term: Option<usize>| {
+        let posterior = model.posterior().unwrap();
+        let of = |output: usize| {
+            let found = posterior.parameters().iter();
+            found.clone().position(|p| p.output == output && p.term == term)
+        };
+        let pairs = [(0, 0, 1.0), (1, 1, 1.0), (0, 1, -2.0)];
+        let part = |(a, b, sign): (usize, usize, f64)| {
+            sign * posterior.covariance(of(a).unwrap(), of(b).unwrap())
+        };
+        pairs.map(part).iter().sum::<f64>()
+    };
+    for term in [None, Some(0), Some(1)] {
+        let (expected, found) = (variance(&reference, term), variance(&symmetric, term));
+        assert!((found / expected - 1.0).abs() < 1e-4, "{term:?}: {found} {expected}");
+    }
 }

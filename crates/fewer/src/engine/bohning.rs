@@ -131,7 +131,7 @@ impl QuadraticBound for Bohning<'_, '_> {
     }
 
     fn gap(&mut self) -> Result<Option<f64>> {
-        self.engine.relative_gap(self.penalty).map(Some)
+        self.engine.relative_gap(self.penalty)
     }
 }
 

@@ -45,6 +45,8 @@ const RESOLUTION: f64 = 1e-6;
 /// The Newton finish may shrink a weight by no more than this part of it.
 const NEWTON_REACH: f64 = 0.1;
 const NEWTON_STEPS: usize = 30;
+/// A relative gap that rounding may leave.
+const ROUNDING: f64 = 1e-11;
 /// Steps are stretched after the support has stayed the same for so long …
 const RELAX_AFTER: usize = 10;
 /// … and then change a weight by at most this part of it.
@@ -159,10 +161,15 @@ impl Reweighted<'_, '_> {
             gap = self.gap()?;
             if let (Some(gap), Stop::Residual(wanted)) = (gap, options.stop)
                 && gap > wanted
-                && tol > 1e-15
             {
-                tol *= 0.1;
-                continue;
+                if tol > 1e-15 {
+                    tol *= 0.1;
+                    continue;
+                }
+                if gap > ROUNDING {
+                    termination = Termination::Stalled;
+                    break;
+                }
             }
             termination = Termination::Converged;
             break;

@@ -102,7 +102,7 @@ pub(crate) trait Smooth: Sync {
     /// The dual objective at κ times the residual, without the penalty's part.
     fn dual(&self, kappa: f64) -> f64;
 
-    /// Where that is largest.
+    /// The largest κ looked at, beyond which the dual does not rise or is not known.
     fn best_kappa(&self) -> f64;
 
     /// The dual objective falls by at least half this times the (weighted) square of the distance

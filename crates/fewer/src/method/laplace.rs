@@ -61,8 +61,23 @@ pub(crate) fn laplace(
     likelihood.update(&eta);
     let mut hessian = second_derivatives(design, likelihood, &parameters, shared.observer)?;
     curvature.iter().enumerate().for_each(|(k, c)| hessian[(k, k)] += c);
+    if likelihood.is_symmetric() {
+        hold_mean_of_intercepts(&mut hessian, &parameters);
+    }
     let covariance = inverse(hessian, shared.observer)?;
     Ok(covariance.map(|covariance| Uncertainty { parameters, covariance }))
+}
+
+/// Curvature where symmetric intercepts have none, all of them changing by as much: of their
+/// differences it changes nothing.
+fn hold_mean_of_intercepts(hessian: &mut Matrix, parameters: &[(usize, Option<usize>)]) {
+    let intercepts: Vec<usize> =
+        (0..parameters.len()).filter(|&k| parameters[k].1.is_none()).collect();
+    let count = intercepts.len() as f64;
+    let mean = intercepts.iter().map(|&k| hessian[(k, k)]).sum::<f64>() / count;
+    for (i, &b) in intercepts.iter().enumerate() {
+        intercepts[i..].iter().for_each(|&a| hessian[(a, b)] += mean / count);
+    }
 }
 
 /// Σ w ∂²(−log p)/∂η_a ∂η_b x_a x_b for all pairs of parameters: the lower triangle by blocks.
@@ -75,8 +90,6 @@ fn second_derivatives(
     let (n, k, outputs) = (design.rows(), parameters.len(), likelihood.outputs());
     let start = |output: usize| parameters.partition_point(|p| p.0 < output);
     let of_output = |output: usize| &parameters[start(output)..start(output + 1)];
-    let curvatures: Vec<Vec<Vec<f64>>> =
-        (0..outputs).map(|a| (0..=a).map(|b| likelihood.curvature(a, b)).collect()).collect();
     let mut hessian = Matrix::zeros(k, k);
     let mut tile = Tile::default();
     for first in (0..n).step_by(ROWS) {
@@ -93,10 +106,14 @@ fn second_derivatives(
                 values
             })
             .collect();
-        for (a, with) in curvatures.iter().enumerate() {
-            for (b, curvature) in with.iter().enumerate() {
+        for a in 0..outputs {
+            for b in 0..=a {
+                let curvature = |i: usize| {
+                    let same = f64::from(u8::from(a == b));
+                    likelihood.shares().map_or(1.0, |s| s[(i, a)] * (same - s[(i, b)]))
+                };
                 let weight = |i: usize| design.weights().map_or(1.0, |w| w[i]);
-                let factors: Vec<f64> = rows.clone().map(|i| weight(i) * curvature[i]).collect();
+                let factors: Vec<f64> = rows.clone().map(|i| weight(i) * curvature(i)).collect();
                 let mut left = values[a].clone();
                 left.chunks_mut(rows.len())
                     .for_each(|c| c.iter_mut().zip(&factors).for_each(|(v, f)| *v *= f));

@@ -3,8 +3,8 @@
 use super::common::{BasisKind, Common, Fitted, Output, Shared, Wanted, common_builder};
 use super::em::empty_outcome;
 use super::penalised::{
-    Laid, Lams, WANTED, check_penalty, for_each_lam, limit_terms, penalised_builder,
-    penalty_factors,
+    INEXACT_LAM_MAX, Laid, Lams, WANTED, check_penalty, for_each_lam, limit_terms,
+    penalised_builder, penalty_factors,
 };
 use super::settings::{Intercept, merge_settings, parse_settings};
 use crate::basis::{BlockFunction, Gamma, KernelFunction, Landmarks, UserFunction};
@@ -230,7 +230,7 @@ impl Lasso {
         }
         let factors = self.factors(shared, target)?;
         let mut solver = Solver::new(self, shared, target, &factors);
-        let largest = solver.lam_max()?;
+        let (largest, exact) = solver.lam_max()?;
         let lams = lams.values(largest, shared);
         let mut before = largest;
         for_each_lam(&lams, |lam| {
@@ -241,6 +241,9 @@ impl Lasso {
             let (outcome, square) = solver.fit(lam)?;
             let mut notes = Vec::new();
             self.0.common.note_limits(&outcome, &mut notes);
+            if !exact {
+                notes.push(INEXACT_LAM_MAX.into());
+            }
             if outcome.active.is_empty() && notes.is_empty() {
                 notes.push(if lam < largest {
                     "no term is kept: the empty model is within tol of the best".to_string()
@@ -326,19 +329,22 @@ impl<'s> Solver<'s> {
         }
     }
 
-    /// The smallest λ at which no penalised column is kept.
-    fn lam_max(&mut self) -> Result<f64> {
+    /// The smallest λ at which no penalised column is kept, and whether it is exact.
+    fn lam_max(&mut self) -> Result<(f64, bool)> {
         let options = self.options();
         let free = self.laid.has_free(&self.shared.usable);
         let walls = self.laid.wall(1);
+        let mut exact = true;
         let pulls = match &mut self.engine {
             _ if !free => self.shared.cross.clone(),
             Some(engine) => {
-                engine.run(&walls, &options)?;
+                exact = engine.run(&walls, &options)?.termination.is_converged();
+                engine.forget_penalty();
                 engine.pulls()?.to_vec()
             }
             None => {
                 let (outcome, _) = self.fit_on(&self.shared.usable, &walls, &options)?;
+                exact = outcome.termination.is_converged();
                 let mut pulls = self.shared.cross.clone();
                 if let Some(gram) = &self.shared.gram {
                     let terms = outcome.active.iter().zip(&outcome.beta);
@@ -347,7 +353,7 @@ impl<'s> Solver<'s> {
                 pulls
             }
         };
-        Ok(self.laid.lam_max(&pulls, &self.shared.squares, &self.shared.usable))
+        Ok((self.laid.lam_max(&pulls, &self.shared.squares, &self.shared.usable), exact))
     }
 
     /// Goes most of the way to a λ far below the last one in steps: descent that begins with too

@@ -5,7 +5,7 @@ use super::common::{Common, Fitted, Output, Shared, Uncertainty, Wanted};
 use super::em::empty_outcome;
 use super::laplace::{Mode, laplace};
 use super::penalised::{
-    Laid, Lams, WANTED, check_penalty, for_each_lam, limit_terms, penalty_factors,
+    INEXACT_LAM_MAX, Laid, Lams, WANTED, check_penalty, for_each_lam, limit_terms, penalty_factors,
 };
 use super::settings::{Intercept, merge_settings};
 use crate::data::{Dataset, Target};
@@ -227,14 +227,17 @@ impl<'s> Fits<'s> {
 
     fn models(&mut self, lams: Lams) -> Result<Vec<Model>> {
         let shared = self.shared;
+        let mut exact = true;
         if self.laid.has_free(&shared.usable) {
-            self.engine.run(&self.laid.wall(self.outputs), &self.options())?;
+            let outcome = self.engine.run(&self.laid.wall(self.outputs), &self.options())?;
+            exact = outcome.termination.is_converged();
+            self.engine.forget_penalty();
         }
         let largest = self.laid.lam_max(self.engine.pulls()?, &shared.squares, &shared.usable);
-        if let Some(start) = &self.settings.start {
-            self.start_from(start)?;
-        }
         let lams = lams.values(largest, shared);
+        if let Some(start) = &self.settings.start {
+            self.start_from(start, lams.iter().copied().fold(0.0, f64::max))?;
+        }
         for_each_lam(&lams, |lam| {
             let (outcome, intercepts) = if shared.usable.is_empty() {
                 (empty_outcome(self.engine.value()), self.intercepts_of(&self.engine))
@@ -243,6 +246,9 @@ impl<'s> Fits<'s> {
             };
             let mut notes = Vec::new();
             self.settings.common.note_limits(&outcome, &mut notes);
+            if !exact {
+                notes.push(INEXACT_LAM_MAX.into());
+            }
             if shared.usable.is_empty() {
                 notes.push("no column varies: the model is a constant".to_string());
             } else if outcome.active.is_empty() && notes.is_empty() {
@@ -319,8 +325,9 @@ impl<'s> Fits<'s> {
         )
     }
 
-    /// Starts from weights, as far as they are for functions and classes that there are.
-    fn start_from(&mut self, start: &Start) -> Result<()> {
+    /// Starts from weights, as far as they are for functions and classes that there are, and as
+    /// they are better at λ than none.
+    fn start_from(&mut self, start: &Start, lam: f64) -> Result<()> {
         let columns = self.shared.scale.len();
         let sign = self.sign();
         let mut weights = BTreeMap::new();
@@ -335,7 +342,7 @@ impl<'s> Fits<'s> {
             }
         }
         let (active, beta): (Vec<usize>, Vec<f64>) = weights.into_iter().unzip();
-        self.engine.move_to(&active, &beta)
+        self.engine.move_if_better(&active, &beta, &self.laid.at(lam, self.outputs))
     }
 
     /// Two classes have one function, that of the first against the second, and are told by that

@@ -11,6 +11,10 @@ use std::collections::BTreeMap;
 pub(crate) const WANTED: Wanted =
     Wanted { equations: false, gram: false, without_copies: false, distinct: false, offset: false };
 
+/// What is said where the fit of the columns without a penalty did not end as it should.
+pub(crate) const INEXACT_LAM_MAX: &str =
+    "λ_max is not exact: without the penalised terms the fit did not converge";
+
 /// With less L1 than this the penalty is taken for a ridge, which no λ empties.
 const SMALLEST_L1_RATIO: f64 = 1e-3;
 /// Values of λ of a path, and how far down it goes with fewer rows than columns, or more.

@@ -2,10 +2,10 @@
 
 use super::columns::{Residuals, WorkingColumns};
 use super::gram::Gram;
-use super::hessian::{all_curvatures, weighted_curvature};
+use super::hessian::weighted_curvature;
 use crate::data::SparseView;
 use crate::likelihood::Smooth;
-use crate::linalg::{add_multiple_of_product, axpy, dot, weighted_square};
+use crate::linalg::{Matrix, add_multiple_of_product, axpy, dot, weighted_square};
 
 /// Intercepts, then working coefficients, of the quadratic that touches −log p where it is now.
 pub(super) trait Curved: WorkingColumns {
@@ -144,8 +144,10 @@ pub(super) struct CurvedPacked<'a> {
     /// The output of each coefficient, the first ones being intercepts.
     outputs: Vec<usize>,
     free: usize,
-    /// Row weights times the curvature of outputs (a, b), a ≤ b, at b(b + 1)/2 + a.
-    curvature: Vec<Vec<f64>>,
+    /// (n, ≥ outputs) s: row weights apart, the curvature of outputs (a, b) is s_a (δ_ab − s_b).
+    shares: Option<&'a Matrix>,
+    /// Row weights times the curvature of each output with itself.
+    own: Vec<Vec<f64>>,
     weights: Option<&'a [f64]>,
 }
 
@@ -155,11 +157,12 @@ impl<'a> CurvedPacked<'a> {
         values: &'a [f64],
         outputs: Vec<usize>,
         free: usize,
-        likelihood: &dyn Smooth,
+        likelihood: &'a dyn Smooth,
         weights: Option<&'a [f64]>,
     ) -> Self {
-        let curvature = all_curvatures(likelihood, weights);
-        Self { rows, values, outputs, free, curvature, weights }
+        let own = |a: usize| weighted_curvature(likelihood, weights, a, a);
+        let own = (0..likelihood.outputs()).map(own).collect();
+        Self { rows, values, outputs, free, shares: likelihood.shares(), own, weights }
     }
 
     /// The column of coefficient `k`, or none for an intercept's ones.
@@ -168,18 +171,28 @@ impl<'a> CurvedPacked<'a> {
         Some(&self.values[k * self.rows..][..self.rows])
     }
 
-    fn curvature(&self, a: usize, b: usize) -> &[f64] {
-        let (low, high) = (a.min(b), a.max(b));
-        &self.curvature[high * (high + 1) / 2 + low]
-    }
-
     /// The column of a coefficient, times the curvature of its output and another.
     fn curved(&self, k: usize, other: usize) -> Vec<f64> {
-        let mut curved = self.curvature(self.outputs[k], other).to_vec();
+        let output = self.outputs[k];
+        let mut curved = self.own[output].clone();
+        if let (true, Some(shares)) = (output != other, self.shares) {
+            self.weighted_share(output, &mut curved);
+            curved.iter_mut().zip(shares.column(other)).for_each(|(c, s)| *c *= -s);
+        }
         if let Some(x) = self.column(k) {
             curved.iter_mut().zip(x).for_each(|(c, x)| *c *= x);
         }
         curved
+    }
+
+    /// w s of an output.
+    fn weighted_share(&self, output: usize, out: &mut Vec<f64>) {
+        let Some(shares) = self.shares else { return };
+        out.clear();
+        match self.weights {
+            Some(w) => out.extend(shares.column(output).iter().zip(w).map(|(s, w)| s * w)),
+            None => out.extend_from_slice(shares.column(output)),
+        }
     }
 }
 
@@ -191,12 +204,20 @@ impl WorkingColumns for CurvedPacked<'_> {
 
     fn shift(&self, k: usize, step: f64, residuals: &mut Residuals) {
         let output = self.outputs[k];
-        for (a, residual) in residuals.values.chunks_exact_mut(self.rows).enumerate() {
-            let curvature = self.curvature(a, output);
-            match self.column(k) {
-                Some(x) => add_multiple_of_product(-step, x, curvature, residual),
-                None => axpy(-step, curvature, residual),
-            }
+        let own = &mut residuals.values[output * self.rows..][..self.rows];
+        match self.column(k) {
+            Some(x) => add_multiple_of_product(-step, x, &self.own[output], own),
+            None => axpy(-step, &self.own[output], own),
+        }
+        let Some(shares) = self.shares.filter(|_| self.own.len() > 1) else { return };
+        let mut shared = Vec::with_capacity(self.rows);
+        self.weighted_share(output, &mut shared);
+        if let Some(x) = self.column(k) {
+            shared.iter_mut().zip(x).for_each(|(v, x)| *v *= x);
+        }
+        let others = residuals.values.chunks_exact_mut(self.rows).enumerate();
+        for (a, residual) in others.filter(|(a, _)| *a != output) {
+            add_multiple_of_product(step, &shared, shares.column(a), residual);
         }
     }
 
@@ -228,7 +249,7 @@ impl Curved for CurvedPacked<'_> {
 
     fn squares(&self) -> Vec<f64> {
         let square = |k: usize| {
-            let curvature = self.curvature(self.outputs[k], self.outputs[k]);
+            let curvature = &self.own[self.outputs[k]];
             self.column(k).map_or_else(|| curvature.iter().sum(), |x| weighted_square(x, curvature))
         };
         (0..self.outputs.len()).map(square).collect()

@@ -4,6 +4,7 @@
 use super::gram::Gram;
 use crate::likelihood::Smooth;
 use crate::linalg::{Factor, Matrix, add_products};
+use std::ops::Range;
 
 /// Rows that are multiplied at a time, and then added up in double precision.
 const ROWS: usize = 1024;
@@ -18,8 +19,7 @@ pub(super) struct Hessian {
     /// Whether products are made in double precision; steps need no more than single, unless
     /// columns are nearly dependent.
     precise: bool,
-    /// Row weights times the curvature of outputs (a, b), a ≤ b, at b(b + 1)/2 + a.
-    curvature: Vec<Vec<f64>>,
+    curvature: Curvature,
     /// The coefficients it covers, after the intercepts.
     variables: Vec<usize>,
     gram: Gram,
@@ -45,7 +45,7 @@ impl Hessian {
         free: usize,
         precise: bool,
     ) -> Self {
-        let curvature = all_curvatures(likelihood, weights);
+        let curvature = Curvature::of(likelihood, weights);
         let (mut gram, products) = other.map_or_else(Default::default, |o| (o.gram, o.products));
         gram.keep(&[]);
         Self { free, precise, curvature, variables: Vec::new(), gram, products }
@@ -56,9 +56,11 @@ impl Hessian {
         let (mut change, mut size) = (0.0, 0.0);
         for a in 0..likelihood.outputs() {
             let now = weighted_curvature(likelihood, weights, a, a);
-            let before = &self.curvature[a * (a + 1) / 2 + a];
-            change += now.iter().zip(before).map(|(n, b)| (n - b).abs()).sum::<f64>();
-            size += before.iter().sum::<f64>();
+            let before = self.curvature.at(a, a, 0..now.len());
+            for (n, b) in now.iter().zip(before) {
+                change += (n - b).abs();
+                size += b;
+            }
         }
         change / size
     }
@@ -137,16 +139,17 @@ impl Hessian {
             products.reset(pair.left.len(), pair.right.len());
         }
         let (mut left, mut right) = (Vec::new(), Vec::new());
-        // Weights may be of any size; narrow numbers have less room.
-        let largest = self.curvature.iter().flatten().fold(0.0, |l: f64, c| l.max(c.abs()));
+        // Weights may be of any size; narrow numbers have less room. Outputs have the largest
+        // curvature with themselves.
+        let own = (0..self.outputs()).flat_map(|a| self.curvature.at(a, a, 0..packed.rows));
+        let largest = own.fold(0.0, f64::max);
         let largest = if largest > 0.0 { largest } else { 1.0 };
         for start in (0..packed.rows).step_by(ROWS) {
             let rows = start..(start + ROWS).min(packed.rows);
             let mut filled: &[Member] = &[];
             for (pair, out) in pairs.iter().zip(&mut *products) {
-                let (low, high) = (pair.a.min(pair.b), pair.a.max(pair.b));
-                let curvature = &self.curvature[high * (high + 1) / 2 + low][rows.clone()];
-                let curvature: Vec<f64> = curvature.iter().map(|c| c / largest).collect();
+                let curvature = self.curvature.at(pair.a, pair.b, rows.clone());
+                let curvature: Vec<f64> = curvature.map(|c| c / largest).collect();
                 packed.fill::<T>(&pair.right, rows.clone(), &curvature, &mut right);
                 if filled != pair.left {
                     packed.fill::<T>(&pair.left, rows.clone(), &ONES[..rows.len()], &mut left);
@@ -158,7 +161,34 @@ impl Hessian {
     }
 
     fn outputs(&self) -> usize {
-        (2 * self.curvature.len()).isqrt()
+        self.curvature.shares.columns()
+    }
+}
+
+/// Second derivatives of −log p in the outputs of each row, which need not be held for all pairs:
+/// w s_a (δ_ab − s_b).
+struct Curvature {
+    /// (n, outputs) s
+    shares: Matrix,
+    weights: Option<Vec<f64>>,
+}
+
+impl Curvature {
+    fn of(likelihood: &dyn Smooth, weights: Option<&[f64]>) -> Self {
+        let (rows, outputs) = (likelihood.residual().rows(), likelihood.outputs());
+        // The columns of outputs come first.
+        let shares =
+            likelihood.shares().map_or(Vec::new(), |s| s.as_slice()[..rows * outputs].to_vec());
+        let shares = Matrix::from_columns(rows, outputs, shares);
+        Self { shares, weights: weights.map(<[f64]>::to_vec) }
+    }
+
+    /// That of outputs a and b, for some of the rows.
+    fn at(&self, a: usize, b: usize, rows: Range<usize>) -> impl Iterator<Item = f64> {
+        let same = f64::from(u8::from(a == b));
+        let weights = self.weights.as_deref();
+        let (left, right) = (self.shares.column(a), self.shares.column(b));
+        rows.map(move |i| weights.map_or(1.0, |w| w[i]) * (left[i] * (same - right[i])))
     }
 }
 
@@ -216,7 +246,7 @@ impl Packed<'_> {
     fn fill<T: Narrowed>(
         &self,
         members: &[Member],
-        rows: std::ops::Range<usize>,
+        rows: Range<usize>,
         factors: &[f64],
         out: &mut Vec<T>,
     ) {
@@ -228,12 +258,6 @@ impl Packed<'_> {
             out.extend(column.iter().zip(factors).map(|(v, f)| T::narrowed(v * f)));
         }
     }
-}
-
-/// Row weights times the curvature of outputs (a, b), a ≤ b, at b(b + 1)/2 + a.
-pub(super) fn all_curvatures(likelihood: &dyn Smooth, weights: Option<&[f64]>) -> Vec<Vec<f64>> {
-    let pairs = (0..likelihood.outputs()).flat_map(|b| (0..=b).map(move |a| (a, b)));
-    pairs.map(|(a, b)| weighted_curvature(likelihood, weights, a, b)).collect()
 }
 
 /// Row weights times curvature.

@@ -5,14 +5,20 @@ use crate::error::Result;
 use crate::linalg::{Cholesky, Matrix};
 
 /// Newton steps at most.
-const MAX_STEPS: usize = 50;
-/// Pulls on intercepts that count as none, relative to the weight of all rows.
+const MAX_STEPS: usize = 100;
+/// Pulls on intercepts that count as none, relative to the weight of all rows …
 const SETTLED: f64 = 1e-13;
+/// … and those that rounding may leave.
+const ROUNDING: f64 = 1e-11;
+/// The first step is no longer than this: −log p is nearly linear far out, where curvature tells
+/// little.
+const FIRST_STEP: f64 = 4.0;
 
 impl Coordinate<'_> {
-    /// Moves the intercepts, η with them, to where they are best for the other coefficients.
-    pub(super) fn settle_intercepts(&mut self) -> Result<()> {
-        let Some(intercepts) = &mut self.intercepts else { return Ok(()) };
+    /// Moves the intercepts, η with them, to where they are best for the other coefficients;
+    /// whether they got there.
+    pub(super) fn settle_intercepts(&mut self) -> Result<bool> {
+        let Some(intercepts) = &mut self.intercepts else { return Ok(true) };
         let (count, weights) = (intercepts.len(), self.design.weights());
         let weight = |i: usize| weights.map_or(1.0, |w| w[i]);
         let weighted = |of: &[f64]| of.iter().enumerate().map(|(i, v)| weight(i) * v).sum::<f64>();
@@ -23,10 +29,14 @@ impl Coordinate<'_> {
                 intercepts[c] += s;
             }
         };
+        let pulls = |residual: &Matrix| -> Vec<f64> {
+            (0..count).map(|c| weighted(residual.column(c))).collect()
+        };
+        let within = |pulls: &[f64], part: f64| pulls.iter().all(|s| s.abs() <= part * total);
+        let mut reach = FIRST_STEP;
         for _ in 0..MAX_STEPS {
-            let residual = self.likelihood.residual();
-            let mut step: Vec<f64> = (0..count).map(|c| weighted(residual.column(c))).collect();
-            if step.iter().all(|s| s.abs() <= SETTLED * total) {
+            let mut step = pulls(self.likelihood.residual());
+            if within(&step, SETTLED) {
                 break;
             }
             let mut hessian = Matrix::zeros(count, count);
@@ -39,18 +49,28 @@ impl Coordinate<'_> {
             }
             let Ok(factor) = Cholesky::new(hessian, self.observer)? else { break };
             factor.solve(&mut step);
-            // −log p is nearly linear far out: keep the step within what curvature can tell.
             let longest = step.iter().fold(0.0, |a: f64, s| a.max(s.abs()));
-            let part = if longest > 4.0 { 4.0 / longest } else { 1.0 };
-            step.iter_mut().for_each(|s| *s *= part);
+            if longest > reach {
+                step.iter_mut().for_each(|s| *s *= reach / longest);
+            }
+            let before = self.likelihood.value();
             shift(&mut self.eta, intercepts, &step);
             self.likelihood.update(&self.eta);
+            if self.likelihood.value() > before * (1.0 + 1e-12) {
+                step.iter_mut().for_each(|s| *s = -*s);
+                shift(&mut self.eta, intercepts, &step);
+                self.likelihood.update(&self.eta);
+                reach = 0.25 * reach.min(longest);
+            } else if longest > reach {
+                reach *= 2.0;
+            }
         }
+        let settled = within(&pulls(self.likelihood.residual()), ROUNDING);
         if self.likelihood.is_symmetric() {
             // Only differences count: of all equally good intercepts, those of mean zero.
             let mean = intercepts.iter().sum::<f64>() / count as f64;
             shift(&mut self.eta, intercepts, &vec![-mean; count]);
         }
-        Ok(())
+        Ok(settled)
     }
 }

@@ -47,9 +47,13 @@ const PRODUCTS_PER_SWEEP: f64 = 50.0;
 /// is not the last one yet; the larger one for large working sets.
 const ENOUGH: (f64, f64) = (0.1, 0.3);
 
-/// Pulls on coefficients without a penalty count as none below this part of the largest there
-/// could be; what they could still gain is added to the gap.
-const FREE_PULL: f64 = 1e-8;
+/// Pulls on coefficients without a penalty allow a dual point below this part of the largest
+/// there could be; what they could still gain is added to the gap.
+const FREE_PULL: f64 = 1e-11;
+/// Coefficients without a penalty are taken to end within twice what they are, and so many times
+/// what would explain the target alone. Directions in which they go further are so flat that
+/// less is to be gained there.
+const FREE_REACH: f64 = 10.0;
 
 /// When to stop.
 #[derive(Debug, Clone)]
@@ -71,8 +75,10 @@ pub(crate) struct Coordinate<'a> {
     memory_limit: usize,
     observer: &'a dyn Observer,
     beta: Vec<f64>,
-    /// The intercept of each output, where they are not dealt with by centring.
+    /// The intercept of each output, where they are not dealt with by centring …
     intercepts: Option<Vec<f64>>,
+    /// … and whether they are the best for the other coefficients.
+    settled: bool,
     eta: Matrix,
     /// (n, outputs) What is added to η beside the columns.
     offset: Option<Matrix>,
@@ -127,6 +133,7 @@ impl<'a> Coordinate<'a> {
             observer,
             beta: vec![0.0; outputs * columns],
             intercepts: None,
+            settled: true,
             offset: None,
             gradient: cross.map_or(vec![0.0; outputs * columns], <[f64]>::to_vec),
             travelled: 0.0,
@@ -156,7 +163,16 @@ impl<'a> Coordinate<'a> {
 
     /// Begins with a free intercept for each output, the best for the empty model.
     pub fn with_intercepts(mut self) -> Result<Self> {
-        self.intercepts = Some(vec![0.0; self.likelihood.outputs()]);
+        let weights = self.design.weights();
+        let rows = self.design.rows();
+        let total: f64 = weights.map_or(rows as f64, |w| w.iter().sum());
+        // They make up for what the rows are offset by on the whole.
+        let start = |c: usize| {
+            let Some(offset) = &self.offset else { return 0.0 };
+            let weighted = |(i, o): (usize, &f64)| weights.map_or(1.0, |w| w[i]) * o;
+            -offset.column(c).iter().enumerate().map(weighted).sum::<f64>() / total
+        };
+        self.intercepts = Some((0..self.likelihood.outputs()).map(start).collect());
         self.move_to_beta()?;
         self.null = self.likelihood.value();
         self.pulls()?;
@@ -203,9 +219,29 @@ impl<'a> Coordinate<'a> {
         if self.components.is_none() {
             let missing: Vec<usize> =
                 active.iter().copied().filter(|&v| !self.working.contains(v)).collect();
-            self.working.add(self.design, &missing, self.observer)?;
+            self.add_to_working(&missing)?;
         }
         self.move_to_beta()
+    }
+
+    /// Goes to other coefficients, which rise, unless the objective is higher there: from far out,
+    /// where likelihoods are flat, there may be no way back.
+    pub fn move_if_better(
+        &mut self,
+        active: &[usize],
+        beta: &[f64],
+        penalty: &Penalty,
+    ) -> Result<()> {
+        let before = self.objective(penalty);
+        let (old, weights) = self.weights();
+        let (intercepts, travelled) = (self.intercepts.clone(), self.travelled);
+        let residual = self.residual.clone();
+        self.move_to(active, beta)?;
+        if self.objective(penalty) <= before {
+            return Ok(());
+        }
+        (self.intercepts, self.travelled, self.residual) = (intercepts, travelled, residual);
+        self.move_to(&old, &weights)
     }
 
     /// (n, outputs) The part of η that the columns make.
@@ -235,12 +271,20 @@ impl<'a> Coordinate<'a> {
         wanted.chunk_by(|a, b| a / columns == b / columns).flat_map(of_output).collect()
     }
 
-    /// The duality gap relative to the objective of the empty model.
-    pub fn relative_gap(&mut self, penalty: &Penalty) -> Result<f64> {
+    /// The duality gap relative to the objective of the empty model; none without a penalty.
+    pub fn relative_gap(&mut self, penalty: &Penalty) -> Result<Option<f64>> {
+        if penalty.is_none(&self.usable) {
+            return Ok(None);
+        }
         let all = self.usable.clone();
         self.look(&all, |_| 0.0)?;
         let dual = self.dual_point(penalty, &all).value;
-        Ok(self.gap(penalty, dual) / self.null)
+        Ok(Some(relative(self.gap(penalty, dual), self.null)))
+    }
+
+    /// Forgets the problem solved last, whose penalties are no guide to the next one's.
+    pub fn forget_penalty(&mut self) {
+        self.solved = None;
     }
 
     pub fn intercepts(&self) -> Option<&[f64]> {
@@ -299,7 +343,7 @@ impl<'a> Coordinate<'a> {
             let dual = self.dual_point(penalty, &alive);
             best_dual = best_dual.max(dual.value);
             let gap = self.gap(penalty, best_dual);
-            let objective = self.report(penalty, iterations, gap, &mut trace);
+            self.report(penalty, iterations, gap, &mut trace);
             if gap <= target {
                 break (Termination::Converged, gap);
             }
@@ -311,14 +355,16 @@ impl<'a> Coordinate<'a> {
             }
             iterations += 1;
             if strong.is_none() {
-                self.screen(penalty, dual, objective - dual.value, &mut alive);
+                self.screen(penalty, dual, self.gap(penalty, dual.value), &mut alive);
             }
             let before = self.working.len();
             let strong_rule = strong.is_some() && iterations == 1;
             let threshold = |j: usize| if strong_rule { bar(j) } else { penalty.l1[j] };
             self.grow(penalty, &alive, &threshold)?;
             let grown = self.working.len() > before;
-            let moved = self.descend(penalty, tightness * target, gap)?;
+            // Without a dual point the gap does not tell how near the end is.
+            let known = if dual.kappa > 0.0 { gap } else { 0.0 };
+            let moved = self.descend(penalty, tightness * target, known)?;
             match self.likelihood.is_quadratic() {
                 true => self.move_to_beta()?,
                 // Newton's steps bring η along.
@@ -353,21 +399,20 @@ impl<'a> Coordinate<'a> {
             active,
             beta,
             objective: self.objective(penalty),
-            residual: gap / self.null,
-            gap: Some(gap / self.null),
+            residual: relative(gap, self.null),
+            gap: (!penalty.is_none(&self.usable)).then_some(relative(gap, self.null)),
             iterations,
             termination,
             trace,
         }
     }
 
-    /// Says how far the fit is; the objective there.
-    fn report(&self, penalty: &Penalty, iteration: usize, gap: f64, trace: &mut Vec<Step>) -> f64 {
+    /// Says how far the fit is.
+    fn report(&self, penalty: &Penalty, iteration: usize, gap: f64, trace: &mut Vec<Step>) {
         let (objective, terms) = (self.objective(penalty), self.terms());
         trace.push(Step { objective, terms });
-        let residual = gap / self.null;
+        let residual = relative(gap, self.null);
         self.observer.progress(Progress { iteration, terms, objective, residual });
-        objective
     }
 
     /// How a fit ends in which nothing moves any more: rounding may keep the gap open.
@@ -393,16 +438,32 @@ impl<'a> Coordinate<'a> {
             + self.nonzero().map(|j| penalty.value(j, self.beta[j])).sum::<f64>()
     }
 
-    /// The duality gap, with what is left to gain where there is no penalty.
+    /// The duality gap; without any penalty the pulls, which are all that is known.
     fn gap(&self, penalty: &Penalty, dual: f64) -> f64 {
-        (self.objective(penalty) - dual + self.free_slack(penalty)).max(0.0)
+        if penalty.is_none(&self.usable) {
+            let pulls = self.usable.iter().map(|&j| {
+                let violation = penalty.violation(self.beta[j], self.gradient[j]);
+                relative(violation, self.largest_pull(j))
+            });
+            return self.null * largest(pulls);
+        }
+        at_least_zero(self.objective(penalty) - dual)
+    }
+
+    /// The largest pull there could be on a coefficient.
+    fn largest_pull(&self, j: usize) -> f64 {
+        (self.square(j) * 2.0 * self.null).sqrt()
     }
 
     fn dual_point(&self, penalty: &Penalty, alive: &[usize]) -> DualPoint {
         let pulls = alive.iter().map(|&j| (j, self.gradient[j]));
-        let rounding = |j: usize| FREE_PULL * (self.square(j) * 2.0 * self.null).sqrt();
         let likelihood = self.dual_of_likelihood();
-        best_dual_point(pulls, penalty, &rounding, &likelihood, self.likelihood.best_kappa())
+        if !self.settled {
+            // Intercepts are not penalised either: only zero is for certain without a pull on them.
+            return DualPoint { kappa: 0.0, value: likelihood(0.0) };
+        }
+        let slack = |j: usize, pull: f64| self.free_slack(j, pull);
+        best_dual_point(pulls, penalty, &slack, &likelihood, self.likelihood.best_kappa())
     }
 
     /// The likelihood's part of the dual objective at κ times the residual; an offset, being no
@@ -417,16 +478,14 @@ impl<'a> Coordinate<'a> {
         move |kappa| self.likelihood.dual(kappa) - kappa * product
     }
 
-    /// What is left to gain on coefficients without a penalty, which the dual takes to be solved.
-    fn free_slack(&self, penalty: &Penalty) -> f64 {
-        let free = self.nonzero().filter(|&j| penalty.is_free(j));
-        free.map(|j| self.gradient[j].abs() * self.beta[j].abs()).sum()
+    fn free_slack(&self, j: usize, pull: f64) -> Option<f64> {
+        free_slack(pull, self.beta[j], self.square(j), 2.0 * self.null)
     }
 
     /// Leaves out the columns that are zero at the optimum for certain: the best dual point is
     /// within √(2·gap/concavity) of this one.
     fn screen(&self, penalty: &Penalty, dual: DualPoint, gap: f64, alive: &mut Vec<usize>) {
-        let radius = (2.0 * gap.max(0.0) / self.likelihood.concavity()).sqrt();
+        let radius = (2.0 * gap / self.likelihood.concavity()).sqrt();
         let safety = 1.0 - 1e-10;
         alive.retain(|&j| {
             let pull = penalty.pull(dual.kappa * self.gradient[j]);
@@ -460,17 +519,20 @@ impl<'a> Coordinate<'a> {
         wanted.truncate(forced.max(cheap.max(2 * self.terms()).max(64)));
         let mut chosen: Vec<usize> = wanted.into_iter().map(|w| w.1).collect();
         chosen.sort_unstable();
-        let order = self.working.len() + chosen.len();
-        if self.working.is_packed() {
-            check_memory(order, self.design.rows(), self.memory_limit)?;
-        }
         if self.working.len() > 3 * (self.terms() + cheap) {
             let beta = &self.beta;
             self.working.keep(|j| beta[j] != 0.0);
             self.factored = None;
         }
-        self.working.add(self.design, &chosen, self.observer)?;
-        Ok(())
+        self.add_to_working(&chosen)
+    }
+
+    fn add_to_working(&mut self, chosen: &[usize]) -> Result<()> {
+        let order = self.working.len() + chosen.len();
+        if self.working.is_packed() {
+            check_memory(order, self.design.rows(), self.memory_limit)?;
+        }
+        Ok(self.working.add(self.design, chosen, self.observer)?)
     }
 
     /// Solves the problem on the working set; whether anything moved.
@@ -604,7 +666,7 @@ impl<'a> Coordinate<'a> {
 
     /// Brings the intercepts to what is best where the likelihood is now.
     fn arrive(&mut self) -> Result<()> {
-        self.settle_intercepts()?;
+        self.settled = self.settle_intercepts()?;
         self.travel();
         Ok(())
     }
@@ -667,28 +729,57 @@ struct LeastSquaresAt<'a> {
 }
 
 impl LeastSquaresAt<'_> {
-    /// The duality gap and the objective at `beta`, where the pulls are `q`.
+    /// The duality gap and the objective at `beta`, where the pulls are `q`; without any penalty
+    /// the largest pull stands for the gap.
     fn gap(&self, beta: &[f64], q: &[f64], penalty: &Penalty) -> (f64, f64) {
         let (mut square, mut product, mut value) = (self.residual_square, 0.0, 0.0);
+        let mut penalised = false;
         for k in 0..beta.len() {
             square -= (self.pulls[k] + q[k]) * (beta[k] - self.beta[k]);
             product += beta[k] * q[k];
             value += penalty.value(k, beta[k]);
-            if penalty.is_free(k) {
-                value += q[k].abs() * beta[k].abs();
-            }
+            penalised |= !penalty.is_free(k);
         }
         let square = square.max(0.0);
+        let largest_pull = |k: usize| (self.squares[k] * self.target_square).sqrt();
+        let objective = 0.5 * square + value;
+        if !penalised {
+            let violation = |k: usize| penalty.violation(beta[k], q[k]);
+            let pulls = (0..beta.len()).map(|k| relative(violation(k), largest_pull(k)));
+            return (0.5 * self.target_square * largest(pulls), objective);
+        }
         // Σ w y r = Σ w r² + Σ β q, for y = r + Xβ.
         product += square;
         let likelihood = |kappa: f64| kappa * (product - 0.5 * kappa * square);
         let best = if square > 0.0 { product / square } else { 1.0 };
-        let rounding = |k: usize| FREE_PULL * (self.squares[k] * self.target_square).sqrt();
+        let slack =
+            |k: usize, pull: f64| free_slack(pull, beta[k], self.squares[k], self.target_square);
         let pulls = q.iter().copied().enumerate();
-        let dual = best_dual_point(pulls, penalty, &rounding, &likelihood, best);
-        let objective = 0.5 * square + value;
-        ((objective - dual.value).max(0.0), objective)
+        let dual = best_dual_point(pulls, penalty, &slack, &likelihood, best);
+        (at_least_zero(objective - dual.value), objective)
     }
+}
+
+/// What is no number is no bound.
+fn at_least_zero(gap: f64) -> f64 {
+    if gap.is_nan() { f64::INFINITY } else { gap.max(0.0) }
+}
+
+/// A part of something, where nothing is no part of nothing.
+fn relative(value: f64, whole: f64) -> f64 {
+    value / whole.max(f64::MIN_POSITIVE)
+}
+
+fn largest(values: impl Iterator<Item = f64>) -> f64 {
+    values.fold(0.0, |a, v| at_least_zero(v).max(a))
+}
+
+/// What a pull could still gain on a coefficient without a penalty, or nothing where it is too
+/// strong to tell; `target_square` is what the column, with this Σ w x², could explain.
+fn free_slack(pull: f64, beta: f64, square: f64, target_square: f64) -> Option<f64> {
+    let alone = if square > 0.0 { (target_square / square).sqrt() } else { 0.0 };
+    let small = pull <= FREE_PULL * (square * target_square).sqrt();
+    small.then_some(pull * (2.0 * beta.abs() + FREE_REACH * alone))
 }
 
 /// Solves a least-squares problem of which only XᵀX, Xᵀy and yᵀy are known.
@@ -729,8 +820,8 @@ pub(crate) fn from_products(
         active: active.clone().map(|k| usable[k]).collect(),
         beta: active.map(|k| beta[k]).collect(),
         objective,
-        residual: gap / null,
-        gap: Some(gap / null),
+        residual: relative(gap, null),
+        gap: (!penalty.is_none(usable)).then_some(relative(gap, null)),
         iterations: 1,
         termination: if gap <= target.max(ROUNDING * null) {
             Termination::Converged

@@ -8,7 +8,7 @@ use super::curved::{Curved, CurvedPacked, CurvedSparse};
 use super::hessian::{Hessian, Packed};
 use super::penalty::{Penalty, best_dual_point};
 use super::quadratic::Quadratic;
-use super::{Coordinate, FREE_PULL, PRODUCTS_PER_SWEEP};
+use super::{Coordinate, PRODUCTS_PER_SWEEP, largest, relative};
 use crate::data::SparseView;
 use crate::error::Result;
 use crate::linalg::{Matrix, add_combination, dot, products_with};
@@ -75,11 +75,13 @@ impl Coordinate<'_> {
             self.inexact = INEXACT * (1e3 * gap / self.null).powi(2).clamp(1e-9, 1.0);
             let (step, fresh) = self.step(&variables, &own, &pulls, slow)?;
             match self.search_along(&variables, &own, &pulls, &step) {
-                Some(invisible) => last = Taken { gap, invisible, fresh },
+                Some(invisible) => {
+                    moved |= step.iter().any(|s| *s != 0.0);
+                    last = Taken { gap, invisible, fresh };
+                }
                 None if fresh && self.precise => break,
                 None => (self.hessian, self.precise) = (None, self.precise || fresh),
             }
-            moved = true;
         }
         Ok(moved)
     }
@@ -185,19 +187,18 @@ impl Coordinate<'_> {
 
     fn working_gap(&self, variables: &[usize], own: &Penalty, pulls: &[f64]) -> f64 {
         let free = self.intercept_count();
-        let value = |(k, &v): (usize, &usize)| {
-            // The dual takes coefficients without a penalty to be solved for.
-            let solved = !own.is_free(free + k);
-            let left = if solved { 0.0 } else { (pulls[free + k] * self.beta[v]).abs() };
-            own.value(free + k, self.beta[v]) + left
-        };
+        if (free..own.l1.len()).all(|k| own.is_free(k)) {
+            let violation =
+                |(&v, &q)| relative(own.violation(self.beta[v], q), self.largest_pull(v));
+            return self.null * largest(variables.iter().zip(&pulls[free..]).map(violation));
+        }
+        let value = |(k, &v): (usize, &usize)| own.value(free + k, self.beta[v]);
         let value: f64 = variables.iter().enumerate().map(value).sum();
-        let rounding =
-            |k: usize| FREE_PULL * (self.square(variables[k - free]) * 2.0 * self.null).sqrt();
+        let slack = |k: usize, pull: f64| self.free_slack(variables[k - free], pull);
         let likelihood = self.dual_of_likelihood();
         let pulls = pulls.iter().copied().enumerate().skip(free);
         let best = self.likelihood.best_kappa();
-        let dual = best_dual_point(pulls, own, &rounding, &likelihood, best);
+        let dual = best_dual_point(pulls, own, &slack, &likelihood, best);
         self.likelihood.value() + value - dual.value
     }
 

@@ -27,6 +27,16 @@ impl Penalty {
         self.l1[v] == 0.0 && self.l2[v] == 0.0
     }
 
+    /// Whether it leaves all of these alone.
+    pub fn is_none(&self, of: &[usize]) -> bool {
+        of.iter().all(|&v| self.is_free(v))
+    }
+
+    /// How far a coefficient without a penalty is from where nothing moves it.
+    pub fn violation(&self, beta: f64, gradient: f64) -> f64 {
+        if beta == 0.0 { self.pull(gradient) } else { gradient.abs() }
+    }
+
     /// The part of a pull that can move a coefficient away from zero.
     pub fn pull(&self, gradient: f64) -> f64 {
         if self.positive { gradient.max(0.0) } else { gradient.abs() }
@@ -56,26 +66,30 @@ pub(crate) struct DualPoint {
 /// The best multiple of the residual as a dual point.
 ///
 /// `pulls` are (coefficient, XᵀW·residual); `likelihood(κ)` is the likelihood's part of the dual,
-/// concave, with its maximum over all κ at `best`. A coefficient with an L2 penalty costs
-/// (|κg| − l1)²₊ / 2l2; one without confines κ to |κg| ≤ l1. One without any penalty must have no
-/// pull: while it has more than `rounding(v)`, only κ = 0 is left.
+/// concave, and `best` the largest κ looked at. A coefficient with an L2 penalty costs
+/// (|κg| − l1)²₊ / 2l2; one without confines κ to |κg| ≤ l1. One without any penalty should have
+/// no pull: `slack(v, pull)` is what it could gain by it, or nothing where only κ = 0 is left.
 pub(crate) fn best_dual_point(
     pulls: impl Iterator<Item = (usize, f64)>,
     penalty: &Penalty,
-    rounding: &dyn Fn(usize) -> f64,
+    slack: &dyn Fn(usize, f64) -> Option<f64>,
     likelihood: &dyn Fn(f64) -> f64,
     best: f64,
 ) -> DualPoint {
     let mut limit = f64::INFINITY;
+    let nothing = || DualPoint { kappa: 0.0, value: likelihood(0.0) };
+    let mut left = 0.0;
     let mut soft: Vec<(f64, f64, f64)> = Vec::new();
     let best = best.max(0.0);
     for (v, gradient) in pulls {
         let pull = penalty.pull(gradient);
         let (l1, l2) = (penalty.l1[v], penalty.l2[v]);
-        if penalty.is_free(v) && pull > rounding(v) {
-            return DualPoint { kappa: 0.0, value: likelihood(0.0) };
+        if penalty.is_free(v) {
+            let Some(slack) = slack(v, pull) else { return nothing() };
+            left += slack;
+            continue;
         }
-        if penalty.is_free(v) || pull * best.max(1.0) <= l1 {
+        if pull * best.max(1.0) <= l1 {
             continue;
         }
         if l2 > 0.0 {
@@ -86,7 +100,7 @@ pub(crate) fn best_dual_point(
     }
     let value = |kappa: f64| {
         let cost: f64 = soft.iter().map(|(g, l1, l2)| (kappa * g - l1).max(0.0).powi(2) / l2).sum();
-        likelihood(kappa) - 0.5 * cost
+        likelihood(kappa) - 0.5 * cost - kappa * left
     };
     let mut high = best.min(limit);
     if !soft.is_empty() {
