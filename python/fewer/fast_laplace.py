@@ -2,22 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
-from numpy.typing import ArrayLike
-
-from fewer._base import (
-    Basis,
-    Gamma,
-    Intercept,
-    Landmarks,
-    RandomState,
-    Regressor,
-)
+from fewer._base import Regressor, with_defaults
 from fewer._docs import documented
-from fewer._select import CV, Lam, Rule
-
-LamRule = Literal["active", "hyperprior"]
+from fewer.bls import BLS
 
 
 @documented
@@ -73,57 +60,4 @@ class FastLaplace(Regressor):
 
     _method = "FastLaplace"
 
-    def __init__(
-        self,
-        *,
-        lam: Lam | None = None,
-        lam_rule: LamRule = "active",
-        noise: float | None = None,
-        basis: Basis = "linear",
-        degree: int = 2,
-        gamma: Gamma = "scale",
-        coef0: float = 1.0,
-        candidates: int | None = None,
-        landmarks: Landmarks = "kmeans",
-        centres: ArrayLike | None = None,
-        standardize: bool = True,
-        fit_intercept: Intercept = True,
-        max_terms: int | None = None,
-        cv: CV = 5,
-        scoring: str | None = None,
-        rule: Rule = "best",
-        lams: ArrayLike = 100,
-        gammas: ArrayLike = 9,
-        tol: float = 1e-8,
-        max_iter: int = 10000,
-        max_time: float | None = None,
-        memory_limit: float = 4e9,
-        random_state: RandomState | None = 0,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.lam = lam
-        self.lam_rule = lam_rule
-        self.noise = noise
-        self.basis = basis
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.candidates = candidates
-        self.landmarks = landmarks
-        self.centres = centres
-        self.standardize = standardize
-        self.fit_intercept = fit_intercept
-        self.max_terms = max_terms
-        self.cv = cv
-        self.scoring = scoring
-        self.rule = rule
-        self.lams = lams
-        self.gammas = gammas
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.memory_limit = memory_limit
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    __init__ = with_defaults(BLS.__init__)
