@@ -1,7 +1,8 @@
 //! The Bayesian lasso of type II (Helgøy & Li 2022).
 
-use super::common::{BasisKind, Common, Shared, common_builder};
+use super::common::{BasisKind, Common, Shared};
 use super::evidence::{Evidence, EvidenceSolver, LamRule, check, rate};
+use super::laplacian::{Settings, laplacian_builder};
 use super::settings::{Intercept, merge_settings, parse_settings};
 use crate::basis::{BlockFunction, Gamma, KernelFunction, Landmarks, UserFunction};
 use crate::data::{Dataset, Moments};
@@ -52,65 +53,9 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct BLS(Settings);
 
-common_builder!(BLS);
-
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct Settings {
-    lam: Option<f64>,
-    lam_rule: LamRule,
-    noise: Option<f64>,
-    #[serde(skip)]
-    common: Common,
-}
+laplacian_builder!(BLS);
 
 impl BLS {
-    /// Settings from a JSON object with the names of the table above.
-    pub fn from_json(settings: &str) -> Result<Self> {
-        let (common, own): (Common, Settings) = parse_settings(settings, &Settings::default())?;
-        Ok(Self(Settings { common, ..own }))
-    }
-
-    /// λ, in the units of the objective.
-    pub fn lam(mut self, lam: f64) -> Self {
-        self.0.lam = Some(lam);
-        self
-    }
-
-    /// How λ is found where it is not given.
-    pub fn lam_rule(mut self, rule: LamRule) -> Self {
-        self.0.lam_rule = rule;
-        self
-    }
-
-    /// Standard deviation of the noise; estimated where it is not given.
-    pub fn noise(mut self, noise: f64) -> Self {
-        self.0.noise = Some(noise);
-        self
-    }
-
-    /// Fits a model while an observer watches.
-    pub fn fit_observed(&self, data: &Dataset<'_>, observer: &dyn Observer) -> Result<Model> {
-        check(&self.0.common, self.0.noise, self.0.lam)?;
-        self.evidence().fit(data, observer, |shared| self.prior(shared))
-    }
-
-    /// Fits a model with a linear basis from moments alone.
-    pub fn fit_moments(&self, moments: Moments) -> Result<Model> {
-        check(&self.0.common, self.0.noise, self.0.lam)?;
-        self.evidence().fit_moments(moments, |shared| self.prior(shared))
-    }
-
-    fn evidence(&self) -> Evidence<'_> {
-        Evidence {
-            method: "BLS",
-            common: &self.0.common,
-            settings: merge_settings(&self.0.common, &self.0),
-            noise: self.0.noise,
-            solver: EvidenceSolver::Fast,
-        }
-    }
-
     fn prior(&self, _shared: &Shared<'_>) -> Result<Box<dyn EvidencePrior>> {
         Ok(Box::new(prior::Bls { rate: rate(self.0.lam, self.0.lam_rule, 1.0) }))
     }

@@ -1,7 +1,8 @@
 //! Fast Laplace (Babacan, Molina & Katsaggelos 2010).
 
-use super::common::{BasisKind, Common, Shared, common_builder};
+use super::common::{BasisKind, Common, Shared};
 use super::evidence::{Evidence, EvidenceSolver, LamRule, check, rate};
+use super::laplacian::{Settings, laplacian_builder};
 use super::settings::{Intercept, merge_settings, parse_settings};
 use crate::basis::{BlockFunction, Gamma, KernelFunction, Landmarks, UserFunction};
 use crate::data::{Dataset, Moments};
@@ -51,65 +52,9 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct FastLaplace(Settings);
 
-common_builder!(FastLaplace);
-
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct Settings {
-    lam: Option<f64>,
-    lam_rule: LamRule,
-    noise: Option<f64>,
-    #[serde(skip)]
-    common: Common,
-}
+laplacian_builder!(FastLaplace);
 
 impl FastLaplace {
-    /// Settings from a JSON object with the names of the table above.
-    pub fn from_json(settings: &str) -> Result<Self> {
-        let (common, own): (Common, Settings) = parse_settings(settings, &Settings::default())?;
-        Ok(Self(Settings { common, ..own }))
-    }
-
-    /// λ, in the units of the objective.
-    pub fn lam(mut self, lam: f64) -> Self {
-        self.0.lam = Some(lam);
-        self
-    }
-
-    /// How λ is found where it is not given.
-    pub fn lam_rule(mut self, rule: LamRule) -> Self {
-        self.0.lam_rule = rule;
-        self
-    }
-
-    /// Standard deviation of the noise; estimated where it is not given.
-    pub fn noise(mut self, noise: f64) -> Self {
-        self.0.noise = Some(noise);
-        self
-    }
-
-    /// Fits a model while an observer watches.
-    pub fn fit_observed(&self, data: &Dataset<'_>, observer: &dyn Observer) -> Result<Model> {
-        check(&self.0.common, self.0.noise, self.0.lam)?;
-        self.evidence().fit(data, observer, |shared| self.prior(shared))
-    }
-
-    /// Fits a model with a linear basis from moments alone.
-    pub fn fit_moments(&self, moments: Moments) -> Result<Model> {
-        check(&self.0.common, self.0.noise, self.0.lam)?;
-        self.evidence().fit_moments(moments, |shared| self.prior(shared))
-    }
-
-    fn evidence(&self) -> Evidence<'_> {
-        Evidence {
-            method: "FastLaplace",
-            common: &self.0.common,
-            settings: merge_settings(&self.0.common, &self.0),
-            noise: self.0.noise,
-            solver: EvidenceSolver::Fast,
-        }
-    }
-
     fn prior(&self, shared: &Shared<'_>) -> Result<Box<dyn EvidencePrior>> {
         // Inside, y is divided by its unit.
         let lam = self.0.lam.map(|lam| lam * shared.units.target_unit().powi(2));

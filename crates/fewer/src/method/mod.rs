@@ -8,6 +8,7 @@ mod em;
 mod evidence;
 mod fast_laplace;
 mod laplace;
+mod laplacian;
 mod lasso;
 mod multinomial;
 mod penalised;
