@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.problem import Case, Sizes
-from benchmarks.runner import OK, Entry, Settings
+from benchmarks.runner import NOT_CONVERGED, OK, Entry, Settings
 
 _HEADINGS = {
     "test_rmse": "test RMSE",
@@ -25,6 +25,8 @@ _HEADINGS = {
     "curve_error": "curve, largest difference",
     "lam_ratio": "chosen λ/λ_max",
     "regret": "error there beyond the least",
+    "nlpd": "NLPD",
+    "log_evidence": "log evidence",
 }
 
 
@@ -65,22 +67,25 @@ def ratios(case: Case, entries: list[Entry], clock: str) -> dict[str, float]:
     return {library: value / unit for library, value in best.items()} if unit > 0 else {}
 
 
-def target_verdict(case: Case, entries: list[Entry], clock: str) -> dict[str, Any] | None:
-    """The declared target of the case, judged."""
-    if case.target is None:
-        return None
-    best = {e.library: t[0] for e in entries if (t := times(e, clock)) is not None}
-    ours, unit = best.get(case.target.library), best.get(case.target.relative_to)
-    ratio = ours / unit if ours is not None and unit else None
-    verdict = "not measured" if ratio is None else "missed"
-    if ratio is not None and ratio <= case.target.at_most:
-        verdict = "met"
-    return {**asdict(case.target), "ratio": ratio, "verdict": verdict}
-
-
-def _target(case: Case, entries: list[Entry], settings: Settings) -> dict[str, Any] | None:
-    # A target is a promise about the full size.
-    return None if settings.quick else target_verdict(case, entries, settings.clock)
+def target_verdicts(case: Case, entries: list[Entry], settings: Settings) -> list[dict[str, Any]]:
+    """The declared targets of the case, judged."""
+    if settings.quick:
+        return []  # a target is a promise about the full size
+    best = {e.library: t[0] for e in entries if (t := times(e, settings.clock)) is not None}
+    # Who had no result in time took longer than that.
+    limit = settings.timeout_s or case.timeout_s
+    late = {e.library for e in entries if e.status == NOT_CONVERGED and case.goal is None}
+    best |= dict.fromkeys(late - {"fewer"}, limit)
+    out = []
+    for target in case.targets:
+        ours, unit = best.get(target.library), best.get(target.relative_to)
+        ratio = ours / unit if ours is not None and unit else None
+        verdict = "not measured" if ratio is None else "missed"
+        if ratio is not None and ratio <= target.at_most:
+            verdict = "met"
+        at_least = target.relative_to in late
+        out.append({**asdict(target), "ratio": ratio, "bound": at_least, "verdict": verdict})
+    return out
 
 
 def as_json(
@@ -99,7 +104,7 @@ def as_json(
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "machine": machine(),
         "versions": {e.library: e.version for e in entries if e.version},
-        "target": _target(case, entries, settings),
+        "targets": target_verdicts(case, entries, settings),
         "ratios": ratios(case, entries, settings.clock),
         "entries": [asdict(entry) for entry in entries],
     }
@@ -131,8 +136,8 @@ def as_markdown(
     ]
     if "reference" in facts:
         parts.append(_reference_line(facts))
-    if (target := _target(case, entries, settings)) is not None:
-        parts.append(_target_line(target))
+    if targets := target_verdicts(case, entries, settings):
+        parts.append("\n".join(_target_line(target) for target in targets))
     if notes := [f"- {e.library}: {_note(e)}" for e in entries if _note(e)]:
         parts.append("\n".join(notes))
     return "\n\n".join(parts) + "\n"
@@ -181,13 +186,15 @@ def _row(entry: Entry, measures: list[str], relative: dict[str, float]) -> list[
         f"{wall[0]:.3f} / {wall[1]:.3f}",
         "" if ratio is None else f"{ratio:.2f}",
         f"{extra:.0f}",
-        *[_number(judged[name]) for name in measures],
+        *[_number(judged[name], name) for name in measures],
     ]
 
 
-def _number(value: float | None) -> str:
+def _number(value: float | None, name: str) -> str:
     if value is None:
         return "–"
+    if name == "log_evidence":
+        return f"{value:.1f}"
     return f"{value:.0f}" if value == round(value) else f"{value:.4g}"
 
 
@@ -198,9 +205,10 @@ def _table(rows: list[list[str]]) -> str:
 
 
 def _target_line(target: dict[str, Any]) -> str:
-    ratio = "" if target["ratio"] is None else f" ({target['ratio']:.2f})"
+    below = "below " if target["bound"] else ""
+    ratio = "" if target["ratio"] is None else f" ({below}{target['ratio']:.2g})"
     return (
-        f"Target: {target['library']} ≤ {target['at_most']:g} × {target['relative_to']}: "
+        f"Target: {target['library']} ≤ {target['at_most']:.3g} × {target['relative_to']}: "
         f"**{target['verdict']}**{ratio}."
     )
 
