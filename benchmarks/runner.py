@@ -100,7 +100,7 @@ def child_environment(threads: int) -> dict[str, str]:
 
 # On a busy machine a process gets less than a core: the limit is one of CPU time, and of so many
 # times as much wall time.
-_WALL = 3
+_WALL = 10
 
 
 def run_child(command: list[str], threads: int, timeout_s: float) -> None:

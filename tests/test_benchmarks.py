@@ -220,9 +220,9 @@ def test_bad_libraries_do_not_stop_the_run(bad: Any) -> None:
 
 
 def test_time_out_is_nc(bad: Any) -> None:
-    settings = Settings(repeats=2, quick=True, timeout_s=1.0)
+    settings = Settings(repeats=2, quick=True, timeout_s=0.2)
     (entry,) = run_case(CASE["moments"], [bad.Sleeps], settings)
-    assert (entry.status, entry.reason, entry.records) == ("NC", "no result after 1 s", [])
+    assert (entry.status, entry.reason, entry.records) == ("NC", "no result after 0.2 s", [])
 
 
 def _timed(library: str, *seconds: float) -> Entry:
@@ -255,12 +255,12 @@ def test_ratios_and_target() -> None:
 
 
 def test_a_library_that_was_late_is_not_waited_for_again(bad: Any, tmp_path: Path) -> None:
-    settings = Settings(repeats=1, quick=True, timeout_s=0.5, cache=str(tmp_path / "cache"))
+    settings = Settings(repeats=1, quick=True, timeout_s=0.2, cache=str(tmp_path / "cache"))
     (entry,) = run_case(CASE["moments"], [bad.Sleeps], settings)
     assert entry.status == "NC"
     patient = dataclasses.replace(settings, timeout_s=600.0)
     (entry,) = run_case(CASE["moments"], [bad.Sleeps], patient)
-    assert (entry.status, entry.reason) == ("NC", "no result after 0.5 s")
+    assert (entry.status, entry.reason) == ("NC", "no result after 0.2 s")
 
 
 def evidence_problem() -> tuple[Any, Any, Any]:

@@ -37,8 +37,8 @@ EXPERIMENT = Experiment(
     protocol=(
         f"{N} points drawn with noise {NOISE} in [−{END:g}, {END:g}], root mean squared "
         "deviation from the truth on 1001 points. Gaussian kernels on all points, the width by "
-        "5-fold cross-validation, intercept free. The paper's kernel is another one (linear splines, "
-        "as recalled), so that only the order of size can be compared."
+        "5-fold cross-validation, intercept free. The paper's kernel is another one (linear "
+        "splines, as recalled), so that only the order of size can be compared."
     ),
     seed=2001_1100,
     repetitions=100,
