@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.adapters import Adapter, discover
-from benchmarks.cases import CASES
+from benchmarks.cases import CASES, EVIDENCE
 from benchmarks.problem import Case
-from benchmarks.report import as_json, as_markdown
+from benchmarks.report import as_json, as_markdown, evidence_table
 from benchmarks.runner import Settings, run
+from papers.report import with_summary
 
 RESULTS = Path(__file__).resolve().parent / "results"
+README = Path(__file__).resolve().parent / "README.md"
 
 
 def parser() -> argparse.ArgumentParser:
@@ -97,6 +99,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(table)
         if options.save:
             save(case, settings, table, numbers)
+            summary = evidence_table(EVIDENCE, RESULTS)
+            README.write_text(with_summary(README.read_text(encoding="utf-8"), summary))
     if options.out:
         options.out.write_text(json.dumps(results, indent=1) + "\n")
     return 0

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import datetime
+import json
 import os
 import platform
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from benchmarks.problem import Case, Sizes
-from benchmarks.runner import NOT_CONVERGED, OK, Entry, Settings
+from benchmarks.runner import NOT_APPLICABLE, NOT_CONVERGED, OK, Entry, Settings
 
 _HEADINGS = {
     "test_rmse": "test RMSE",
@@ -141,6 +142,32 @@ def as_markdown(
     if notes := [f"- {e.library}: {_note(e)}" for e in entries if _note(e)]:
         parts.append("\n".join(notes))
     return "\n\n".join(parts) + "\n"
+
+
+def evidence_table(cases: Sequence[Case], folder: Path) -> str:
+    """The stored cases of evidence in one table: a row for each case, a column for each library."""
+    stored = [json.loads(f.read_text()) for c in cases if (f := folder / f"{c.name}.json").exists()]
+    libraries = list(dict.fromkeys(e["library"] for run in stored for e in run["entries"]))
+    libraries.sort(key=lambda name: (name != "fewer", name))
+    rows = [["case", *libraries]]
+    for run in stored:
+        entries = {entry["library"]: entry for entry in run["entries"]}
+        rows.append([f"[{run['case']}](results/{run['case']}.md)"])
+        rows[-1] += [_evidence_cell(entries.get(name), run["clock"]) for name in libraries]
+    return _table(rows)
+
+
+def _evidence_cell(entry: Mapping[str, Any] | None, clock: str) -> str:
+    if entry is None or entry["status"] == NOT_APPLICABLE:
+        return ""
+    if entry["status"] != OK:
+        return str(entry["status"])
+    judged = entry["records"][-1]["judged"]
+    seconds = min(record[clock] for record in entry["records"])
+    parts = [f"{seconds:.3g} s", f"{judged['test_rmse']:.4g}", f"{judged['terms']:.0f}"]
+    if judged["log_evidence"] is not None:
+        parts.append(f"{judged['log_evidence']:.1f}")
+    return ", ".join(parts)
 
 
 def _kind(case: Case, sizes: Sizes) -> str:

@@ -37,7 +37,13 @@ from benchmarks.judge import (  # noqa: E402
 from benchmarks.lasso import certify, gaps, judge_lasso, meets, objectives, polish  # noqa: E402
 from benchmarks.logistic import TASKS, Logistic, judge_logistic, solve  # noqa: E402
 from benchmarks.problem import Problem, Sizes, Solution, TrainingData  # noqa: E402
-from benchmarks.report import as_json, as_markdown, ratios, target_verdicts  # noqa: E402
+from benchmarks.report import (  # noqa: E402
+    as_json,
+    as_markdown,
+    evidence_table,
+    ratios,
+    target_verdicts,
+)
 from benchmarks.runner import Entry, Settings, first_entry, run, run_case  # noqa: E402
 
 CASE = {case.name: case for case in CASES}
@@ -612,3 +618,17 @@ def test_quick_results_are_never_saved() -> None:
 def test_unknown_names_are_said() -> None:
     with pytest.raises(SystemExit, match="unknown case nonsense; known: moments"):
         command.main(["--only", "nonsense"])
+
+
+def test_the_table_of_evidence(tmp_path: Path) -> None:
+    case = CASE["rvm-sinc-500"]
+    ours, late = _timed("fewer", 0.25, 0.5), Entry("kernlab", "1.0")
+    ours.records[-1]["judged"] = {"test_rmse": 0.1, "terms": 7.0, "log_evidence": 1.25}
+    late.stop("NC", "no result after 1 s")
+    case = dataclasses.replace(case, measures=("test_rmse", "terms"))
+    numbers = as_json(case, [late, ours], Settings())
+    (tmp_path / f"{case.name}.json").write_text(json.dumps(numbers))
+    table = evidence_table([case, CASE["ard-tall"]], tmp_path)
+    assert "| case | fewer | kernlab |" in table
+    assert "(results/rvm-sinc-500.md) | 0.25 s, 0.1, 7, 1.2 | NC |" in table
+    assert "ard-tall" not in table
