@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import scipy.linalg
 
 from benchmarks.problem import Array, Case, Problem, Solution
@@ -19,7 +20,7 @@ def gaussian_kernel(rows: Array, centres: Array, gamma: float) -> Array:
     return np.asarray(np.exp(-gamma * np.maximum(squares, 0.0)))
 
 
-def columns(case: Case, problem: Problem, kept: Array) -> Array:
+def columns(case: Case, problem: Problem, kept: npt.NDArray[np.intp]) -> Array:
     """The columns of the model: kernels on the rows ``kept``, or columns of X."""
     X = np.asarray(problem.X)
     if case.gamma is None:

@@ -131,5 +131,14 @@ EXPERIMENT = Experiment(
         *(quantity for method in LABELS for name in NAMES for quantity in _again(method, name)),
     ),
     run=run,
+    reading=(
+        "The support is the published one: age, ldl and tch are out, for BLS and the Lasso alike. "
+        "The coefficients of BLS are the reference's to its last digit, and 2 to 31 nearer to zero "
+        "than the published, which λ = .025 matches (the active count gives .187): the paper's λ "
+        "is smaller than its rule. Its intervals for bmi and hdl are wider than least squares on "
+        "the same columns allows. The Lasso's coefficients are the published ones. The support is "
+        "not as sure as one table suggests: of rows drawn again, age and tch come in once in five "
+        "times, tc stays out once in four and glu four times in ten."
+    ),
     data=("diabetes.csv",),
 )

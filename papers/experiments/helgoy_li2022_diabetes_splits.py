@@ -55,5 +55,9 @@ EXPERIMENT = Experiment(
         UNFINISHED,
     ),
     run=run,
+    reading=(
+        "Published, reference and ours agree, and so do BLS and the Lasso: their errors differ by "
+        ".04, where one division differs from another by 2.7. BLS needs two columns less for it."
+    ),
     data=("diabetes.csv",),
 )

@@ -117,4 +117,11 @@ EXPERIMENT = Experiment(
         UNFINISHED,
     ),
     run=run,
+    reading=(
+        "Agreement throughout: BLS keeps the three true columns always at σ = 1 and each false one "
+        "in about one data set of four, where the paper has 20 to 36 % and the reference 13 to "
+        "33 %. BLS keeps one column less than the Lasso, and its error is lower at σ = 1 (.31 "
+        "against .37), the same at σ = 3 and 5. The advantage published for σ = 3 and 5 is within "
+        "what the choice of data sets does."
+    ),
 )
