@@ -28,14 +28,16 @@ def columns(case: Case, problem: Problem, kept: npt.NDArray[np.intp]) -> Array:
     return gaussian_kernel(X, X[kept], case.gamma)
 
 
-def log_evidence(F: Array, y: Array, precisions: Array, noise: float) -> tuple[float, Array, Array]:
+def log_evidence(
+    F: Array, y: Array, precisions: Array, noise: float, gram: Array | None = None
+) -> tuple[float, Array, Array]:
     """log p(y) for weights ~ N(0, 1/precision), with the weights' mean and variances.
 
     By the Cholesky factor of I + R F'F R / noise, R = precisions^-1/2, whose eigenvalues are at
     least 1 (Tipping 2001, eq. 12 to 15).
     """
     root = precisions**-0.5
-    scaled = (F.T @ F) * np.outer(root, root) / noise
+    scaled = (F.T @ F if gram is None else gram) * np.outer(root, root) / noise
     factor = np.linalg.cholesky(np.eye(len(root)) + scaled)
     half = scipy.linalg.solve_triangular(factor, np.diag(root), lower=True)
     mean = half.T @ (half @ (F.T @ y)) / noise
@@ -56,9 +58,9 @@ def best_log_evidence(F: Array, y: Array, weights: Array, noise: float) -> float
         return -0.5 * float(len(y) * np.log(2 * np.pi * noise) + y @ y / noise)
     tiny = 1e-12 * float(np.max(weights**2))
     precisions = 1.0 / np.maximum(weights**2, tiny)
-    best, last = -np.inf, -np.inf
+    best, last, gram = -np.inf, -np.inf, F.T @ F
     for _ in range(_STEPS):
-        value, mean, variances = log_evidence(F, y, precisions, noise)
+        value, mean, variances = log_evidence(F, y, precisions, noise, gram)
         best = max(best, value)
         if abs(value - last) < 1e-4:
             break

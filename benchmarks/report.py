@@ -139,7 +139,8 @@ def as_markdown(
         parts.append(_reference_line(facts))
     if targets := target_verdicts(case, entries, settings):
         parts.append("\n".join(_target_line(target) for target in targets))
-    if notes := [f"- {e.library}: {_note(e)}" for e in entries if _note(e)]:
+    notes = [f"- {e.library}: measured in the run of {e.earlier}" for e in entries if e.earlier]
+    if notes := notes + [f"- {e.library}: {_note(e)}" for e in entries if _note(e)]:
         parts.append("\n".join(notes))
     return "\n\n".join(parts) + "\n"
 

@@ -59,6 +59,7 @@ class Entry:
     records: list[dict[str, Any]] = field(default_factory=list)
     setting: Setting | None = None  # what was measured, in cases with a goal
     calibration: list[dict[str, Any]] = field(default_factory=list)  # what was tried for it
+    earlier: str = ""  # the date of the run it was taken from, where that is an earlier one
 
     def stop(self, status: str, reason: str) -> None:
         """No more repeats of this library; the run goes on."""

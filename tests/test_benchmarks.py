@@ -632,3 +632,16 @@ def test_the_table_of_evidence(tmp_path: Path) -> None:
     assert "| case | fewer | kernlab |" in table
     assert "(results/rvm-sinc-500.md) | 0.25 s, 0.1, 7, 1.2 | NC |" in table
     assert "ard-tall" not in table
+
+
+def test_libraries_not_asked_keep_their_stored_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "RESULTS", tmp_path)
+    case = CASE["moments"]
+    numbers = as_json(case, [_timed("fewer", 2.0), _timed("old", 5.0)], Settings())
+    command.save(case, Settings(), "table", numbers)
+    (kept,) = command.earlier_entries(case, Settings(), [_timed("fewer", 1.0)])
+    assert (kept.library, kept.records[0]["cpu_s"], kept.earlier) == ("old", 5.0, numbers["date"])
+    other = dataclasses.replace(case, seed=1)
+    assert command.earlier_entries(other, Settings(), []) == []
