@@ -351,11 +351,11 @@ def _kernel_cases(
     """One curve at four sizes."""
 
     def case(n: int) -> Case:
-        targets = [Target("fewer", peer, 1 / 50) for peer in ("sklearn-rvm", "kernlab")]
-        if n >= 2000:
-            targets.insert(0, Target("fewer", "fastrvm", 1 / 3))
+        first = ("sklearn-rvm", "kernlab")  # Tipping's first algorithm
         slow = ["sklearn-GaussianProcessRegressor"] if n >= 5000 else []
-        slow += ["sklearn-rvm", "kernlab"] if n > 5000 else []
+        slow += first if n > 5000 else ()
+        targets = [Target("fewer", "fastrvm", 1 / 3)] if n >= 2000 else []
+        targets += [Target("fewer", peer, 1 / 50) for peer in first if peer not in slow]
         return Case(
             name=f"rvm-{name}-{n}",
             title=f"Relevance vector regression, {title}, n = {n}",
