@@ -17,6 +17,7 @@ mod quadratic;
 mod working_set;
 
 pub use componentwise::Schedule;
+pub(crate) use hessian::{Hessian, Values, Working};
 pub(crate) use penalty::Penalty;
 
 use super::{Observer, Outcome, Progress, Step, Termination, check_memory};
@@ -27,7 +28,6 @@ use crate::linalg::{Matrix, add_combination, axpy};
 use columns::{ColumnDescent, MAX_SWEEPS, PackedWorking, Residuals, SparseWorking};
 use componentwise::Components;
 use gram::Gram;
-use hessian::Hessian;
 use penalty::{DualPoint, best_dual_point};
 use quadratic::{Factored, Quadratic};
 use std::time::Instant;
@@ -441,18 +441,11 @@ impl<'a> Coordinate<'a> {
     /// The duality gap; without any penalty the pulls, which are all that is known.
     fn gap(&self, penalty: &Penalty, dual: f64) -> f64 {
         if penalty.is_none(&self.usable) {
-            let pulls = self.usable.iter().map(|&j| {
-                let violation = penalty.violation(self.beta[j], self.gradient[j]);
-                relative(violation, self.largest_pull(j))
-            });
-            return self.null * largest(pulls);
+            let each =
+                self.usable.iter().map(|&j| (self.beta[j], self.gradient[j], self.square(j)));
+            return gap_by_pulls(penalty, self.null, each);
         }
         at_least_zero(self.objective(penalty) - dual)
-    }
-
-    /// The largest pull there could be on a coefficient.
-    fn largest_pull(&self, j: usize) -> f64 {
-        (self.square(j) * 2.0 * self.null).sqrt()
     }
 
     fn dual_point(&self, penalty: &Penalty, alive: &[usize]) -> DualPoint {
@@ -741,12 +734,10 @@ impl LeastSquaresAt<'_> {
             penalised |= !penalty.is_free(k);
         }
         let square = square.max(0.0);
-        let largest_pull = |k: usize| (self.squares[k] * self.target_square).sqrt();
         let objective = 0.5 * square + value;
         if !penalised {
-            let violation = |k: usize| penalty.violation(beta[k], q[k]);
-            let pulls = (0..beta.len()).map(|k| relative(violation(k), largest_pull(k)));
-            return (0.5 * self.target_square * largest(pulls), objective);
+            let each = (0..beta.len()).map(|k| (beta[k], q[k], self.squares[k]));
+            return (gap_by_pulls(penalty, 0.5 * self.target_square, each), objective);
         }
         // Σ w y r = Σ w r² + Σ β q, for y = r + Xβ.
         product += square;
@@ -770,8 +761,14 @@ fn relative(value: f64, whole: f64) -> f64 {
     value / whole.max(f64::MIN_POSITIVE)
 }
 
-fn largest(values: impl Iterator<Item = f64>) -> f64 {
-    values.fold(0.0, |a, v| at_least_zero(v).max(a))
+/// What stands for the gap without any penalty: the strongest pull, as a part of the strongest
+/// there could be, times the objective of the empty model. `each` are coefficients, the pulls on
+/// them, and Σ w x².
+fn gap_by_pulls(penalty: &Penalty, null: f64, each: impl Iterator<Item = (f64, f64, f64)>) -> f64 {
+    let strength = |(beta, pull, square): (f64, f64, f64)| {
+        relative(penalty.violation(beta, pull), (square * 2.0 * null).sqrt())
+    };
+    null * each.map(strength).fold(0.0, |a, v| at_least_zero(v).max(a))
 }
 
 /// What a pull could still gain on a coefficient without a penalty, or nothing where it is too
