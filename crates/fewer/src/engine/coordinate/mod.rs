@@ -14,11 +14,13 @@ mod intercepts;
 mod newton;
 mod penalty;
 mod quadratic;
+mod row_space;
 mod working_set;
 
 pub use componentwise::Schedule;
 pub(crate) use hessian::{Hessian, Values, Working};
 pub(crate) use penalty::Penalty;
+pub(crate) use row_space::RowSpace;
 
 use super::{Observer, Outcome, Progress, Step, Termination, check_memory};
 use crate::design::Design;
@@ -244,6 +246,33 @@ impl<'a> Coordinate<'a> {
         self.move_to(&old, &weights)
     }
 
+    /// Ends at coefficients, which rise, that another way has found.
+    pub fn end_at(
+        &mut self,
+        active: &[usize],
+        beta: &[f64],
+        penalty: &Penalty,
+        options: &Options,
+        found: Outcome,
+    ) -> Result<Outcome> {
+        self.beta.fill(0.0);
+        active.iter().zip(beta).for_each(|(&v, b)| self.beta[v] = *b);
+        self.move_to_beta()?;
+        self.look_at_all()?;
+        let gap = self.gap(penalty, self.dual_point(penalty, &self.usable).value);
+        let termination = match found.termination {
+            Termination::Converged | Termination::Stalled => {
+                self.end_of(gap, options.tol.max(SMALLEST_GAP) * self.null)
+            }
+            limit => limit,
+        };
+        // All columns come in at once.
+        let terms =
+            |step: Step| Step { terms: if step.terms > 0 { self.terms() } else { 0 }, ..step };
+        let trace = found.trace.into_iter().map(terms).collect();
+        Ok(self.outcome(penalty, gap, found.iterations, termination, trace))
+    }
+
     /// (n, outputs) The part of η that the columns make.
     pub fn fitted(&self) -> Matrix {
         let mut fitted = self.eta.clone();
@@ -276,9 +305,8 @@ impl<'a> Coordinate<'a> {
         if penalty.is_none(&self.usable) {
             return Ok(None);
         }
-        let all = self.usable.clone();
-        self.look(&all, |_| 0.0)?;
-        let dual = self.dual_point(penalty, &all).value;
+        self.look_at_all()?;
+        let dual = self.dual_point(penalty, &self.usable).value;
         Ok(Some(relative(self.gap(penalty, dual), self.null)))
     }
 
@@ -298,7 +326,7 @@ impl<'a> Coordinate<'a> {
 
     /// The pulls on all usable columns, in the order of all columns.
     pub fn pulls(&mut self) -> Result<&[f64]> {
-        self.look(&self.usable.clone(), |_| 0.0)?;
+        self.look_at_all()?;
         Ok(&self.gradient)
     }
 
@@ -632,6 +660,7 @@ impl<'a> Coordinate<'a> {
     /// Brings η and the likelihood to the present coefficients, and the intercepts to their best.
     fn move_to_beta(&mut self) -> Result<()> {
         let (rows, columns) = (self.design.rows(), self.squares.len());
+        let packed = self.working.is_packed() && self.nonzero().all(|v| self.working.contains(v));
         for output in 0..self.eta.columns() {
             let intercept = self.intercepts.as_ref().map_or(0.0, |b| b[output]);
             let eta = self.eta.column_mut(output);
@@ -639,7 +668,7 @@ impl<'a> Coordinate<'a> {
             if let Some(offset) = &self.offset {
                 axpy(1.0, offset.column(output), eta);
             }
-            if self.working.is_packed() {
+            if packed {
                 let used = self.working.columns().iter().copied().enumerate();
                 let used = used.filter(|&(_, v)| v / columns == output && self.beta[v] != 0.0);
                 let packed = |k: usize| &self.working.packed()[k * rows..][..rows];
@@ -685,6 +714,14 @@ impl<'a> Coordinate<'a> {
             .map(|&j| penalty.l1[j] / penalty.pull(self.gradient[j]))
             .fold(self.likelihood.best_kappa(), f64::min);
         Ok(1.0 / allowed.max(1.0))
+    }
+
+    /// Looks again at all columns.
+    fn look_at_all(&mut self) -> Result<()> {
+        let all = std::mem::take(&mut self.usable);
+        let looked = self.look(&all, |_| 0.0);
+        self.usable = all;
+        looked
     }
 
     /// Looks again at the columns whose pulls may have come to exceed a threshold.
