@@ -392,11 +392,20 @@ impl<'a> Coordinate<'a> {
             let grown = self.working.len() > before;
             // Without a dual point the gap does not tell how near the end is.
             let known = if dual.kappa > 0.0 { gap } else { 0.0 };
-            let moved = self.descend(penalty, tightness * target, known)?;
-            match self.likelihood.is_quadratic() {
-                true => self.move_to_beta()?,
+            let from = self.likelihood.is_quadratic().then(|| self.weights());
+            let before = self.objective(penalty);
+            let mut moved = self.descend(penalty, tightness * target, known)?;
+            match &from {
+                Some((active, weights)) => {
+                    self.move_to_beta()?;
+                    if self.objective(penalty) > before + ROUNDING * self.null {
+                        // Coefficients of columns that say the same have run away.
+                        self.move_to(active, weights)?;
+                        moved = false;
+                    }
+                }
                 // Newton's steps bring η along.
-                false => self.arrive()?,
+                None => self.arrive()?,
             }
             let reach = self.reach(penalty)?;
             self.look(&alive, |j| reach * penalty.l1[j])?;
@@ -629,7 +638,8 @@ impl<'a> Coordinate<'a> {
         let weights = self.design.weights();
         let descent = |columns, residuals: &mut Residuals, beta: &mut [f64]| {
             let small = (self.squares.len() as f64).sqrt().max(64.0) as usize;
-            ColumnDescent { columns, squares: &squares, penalty, small, observer: self.observer }
+            let (rounding, observer) = (ROUNDING * self.null, self.observer);
+            ColumnDescent { columns, squares: &squares, penalty, small, rounding, observer }
                 .solve(beta, residuals, tolerance, budget, done)
         };
         let values: Vec<f64> = match weights {
@@ -638,9 +648,7 @@ impl<'a> Coordinate<'a> {
         };
         let rows = self.design.rows();
         let total_weight = weights.map_or(rows as f64, |w| w.iter().sum());
-        // The mean is zero but for rounding, which large centres would bring back.
-        let offset = values.iter().sum::<f64>() / total_weight;
-        let mut residuals = Residuals { values, offset };
+        let mut residuals = Residuals { values, offset: 0.0 };
         Ok(match self.design.raw().as_sparse() {
             Some(x) => {
                 let units = columns.iter().map(|&j| self.design.units(j));

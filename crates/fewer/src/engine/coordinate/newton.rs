@@ -256,6 +256,7 @@ impl Coordinate<'_> {
             squares: &squares,
             penalty: own,
             small: 0,
+            rounding: 0.0,
             observer: self.observer,
         };
         let (sweeps, _) = descent.solve(&mut beta, &mut residuals, enough, budget, &done)?;
