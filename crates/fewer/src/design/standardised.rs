@@ -5,6 +5,7 @@ use crate::data::{DenseView, SparseView};
 use crate::engine::{Interrupted, Observer};
 use crate::linalg::{
     Matrix, Tile, add_outer, add_transpose_products, axpy, cross_products, products_with,
+    sparse_dot,
 };
 use rayon::prelude::*;
 
@@ -174,7 +175,8 @@ impl<'a> Design<'a> {
             return chosen
                 .par_iter()
                 .map(|&j| {
-                    let dot: f64 = x.column(j).map(|(i, value)| value * weighted[i]).sum();
+                    let (rows, values) = x.column_slices(j);
+                    let dot = sparse_dot(rows, values, &weighted);
                     (dot - self.centre[j] * total) / self.scale[j]
                 })
                 .collect();

@@ -6,7 +6,7 @@ use super::penalty::Penalty;
 use super::quadratic::Quadratic;
 use crate::data::SparseView;
 use crate::engine::{Interrupted, Observer};
-use crate::linalg::{Cholesky, Matrix, axpy, dot};
+use crate::linalg::{Cholesky, Matrix, axpy, dot, sparse_dot};
 
 /// Sweeps after which their steps are extrapolated (Bertrand & Massias 2021).
 const EXTRAPOLATE: usize = 5;
@@ -70,7 +70,7 @@ pub(super) struct SparseWorking<'a> {
 impl WorkingColumns for SparseWorking<'_> {
     fn pull(&self, k: usize, residuals: &Residuals) -> f64 {
         let (rows, values) = self.x.column_slices(self.columns[k]);
-        let sum: f64 = rows.iter().zip(values).map(|(&i, v)| v * residuals.values[i]).sum();
+        let sum = sparse_dot(rows, values, &residuals.values);
         // Σ w·residual is zero where columns are centred, for so is the target.
         (sum - residuals.offset * self.centre[k] * self.total_weight) / self.scale[k]
     }
@@ -98,7 +98,7 @@ impl WorkingColumns for SparseWorking<'_> {
             }
             for (a, &l) in chosen[..=b].iter().enumerate() {
                 let (rows, values) = self.x.column_slices(self.columns[l]);
-                let sum: f64 = rows.iter().zip(values).map(|(&i, v)| v * dense[i]).sum();
+                let sum = sparse_dot(rows, values, &dense);
                 let centred = sum - self.total_weight * self.centre[k] * self.centre[l];
                 gram.set(a, b, centred / (self.scale[k] * self.scale[l]));
             }
