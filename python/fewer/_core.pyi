@@ -8,7 +8,16 @@ from numpy.typing import NDArray
 from fewer._data import Input, Labels, Target
 from fewer._select import Pairs
 
-__all__ = ["Model", "_panic", "_restore", "evaluate", "fit", "fit_path", "kernel_matrix"]
+__all__ = [
+    "Model",
+    "_panic",
+    "_restore",
+    "evaluate",
+    "fit",
+    "fit_path",
+    "kernel_matrix",
+    "path_lams",
+]
 
 class Progress(Protocol):
     def __call__(self, iteration: int, terms: int, objective: float, residual: float) -> None: ...
@@ -34,6 +43,7 @@ class Path(TypedDict):
     names: dict[int, str]
 
 def fit(method: str, settings: str, problem: Problem, folds: Pairs | None = None) -> Model: ...
+def path_lams(method: str, settings: str, problem: Problem, count: int) -> NDArray[np.float64]: ...
 def fit_path(method: str, settings: str, problem: Problem, lams: NDArray[np.float64]) -> Path: ...
 def evaluate(
     method: str, settings: str, problem: Problem, folds: int | str | Pairs, scores: list[str]

@@ -316,6 +316,11 @@ pub(crate) fn check_features(features: &Features<'_>, names: &[String]) -> Resul
     }
 }
 
+/// How many of the rows have a weight above 0.
+pub(crate) fn counted_rows(rows: usize, weights: Option<&[f64]>) -> usize {
+    weights.map_or(rows, |w| w.iter().filter(|w| **w > 0.0).count())
+}
+
 fn non_finite(row: usize, column: &str, value: f64) -> Error {
     let value = if value.is_nan() {
         "the value is missing (NaN)".to_string()

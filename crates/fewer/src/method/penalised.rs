@@ -2,9 +2,12 @@
 
 use super::common::{Shared, Wanted};
 use super::settings::check_lam;
+use crate::data::counted_rows;
+use crate::design::Design;
 use crate::engine::Outcome;
 use crate::engine::coordinate::Penalty;
 use crate::error::{Error, Result};
+use crate::select::path_lams;
 use std::collections::BTreeMap;
 
 /// No XᵀX of all columns, nothing about copies: descent takes them as they come.
@@ -89,10 +92,12 @@ impl Lams {
             Lams::Given(lams) => lams,
             Lams::Ratio(ratio) => vec![ratio * largest],
             Lams::Path => {
-                let wide = shared.weight < shared.usable.len() as f64;
-                let ratio: f64 = if wide { PATH_RATIOS.0 } else { PATH_RATIOS.1 };
-                let part = |k: usize| k as f64 / (PATH_LENGTH - 1) as f64;
-                (0..PATH_LENGTH).map(|k| largest * ratio.powf(part(k))).collect()
+                let weights = shared.design.and_then(Design::weights);
+                let rows = counted_rows(shared.rows, weights);
+                let mut lams = path_lams(largest, rows, shared.fixed.len(), PATH_LENGTH, None);
+                // As many models as ever, of data with nothing to say too.
+                lams.resize(PATH_LENGTH, 0.0);
+                lams
             }
         }
     }

@@ -4,14 +4,13 @@ use super::criterion::Criterion;
 use super::fold_data::{TestPart, TrainingPart};
 use super::folds::{CrossValidation, Split};
 use super::golden::golden_section;
-use super::grid::{GAMMA_FACTOR, Gammas, Lams, log_spaced};
+use super::grid::{GAMMA_FACTOR, Gammas, Lams, log_spaced, path_lams};
 use super::in_order::in_order;
 use super::memory::{cache_fits, fits_at_once};
-use super::predicted::Predicted;
 use super::score::{Direction, Score, task_of};
 use super::selection::{Point, Rule, Selection, choose, mean_and_error};
 use crate::basis::{KernelCache, KernelForm, UserFunction};
-use crate::data::Dataset;
+use crate::data::{Dataset, counted_rows};
 use crate::engine::{Observer, SelectionProgress, StopOnly};
 use crate::error::{Error, Result};
 use crate::method::{fit_once, fit_path, has_warm_path, on_threads};
@@ -511,16 +510,8 @@ impl Run<'_, '_> {
                         format!("{} has no λ to choose", model.method()),
                     ));
                 };
-                if largest > 0.0 {
-                    let weights = self.data.weights();
-                    let rows = weights
-                        .map_or(self.data.rows(), |w| w.iter().filter(|w| **w > 0.0).count());
-                    let usual = if rows >= model.basis_size() { 1e-3 } else { 1e-2 };
-                    log_spaced(largest, largest * min_ratio.unwrap_or(usual), *count)
-                } else {
-                    // No column has anything to say.
-                    vec![0.0]
-                }
+                let rows = counted_rows(self.data.rows(), self.data.weights());
+                path_lams(largest, rows, model.basis_size(), *count, *min_ratio)
             }
         }))
     }
