@@ -203,7 +203,6 @@ impl Search {
 
     /// Chooses, and fits all data with what was chosen; the model's report has the selection.
     pub fn fit(&self, data: &Dataset<'_>, observer: &dyn Observer) -> Result<Model> {
-        data.without_offset("choosing settings")?;
         let selection = self.run(data, observer)?;
         if !selection.complete {
             return Err(Error::Interrupted);
@@ -603,7 +602,7 @@ impl Run<'_, '_> {
                 let models = fits(&training.settings(&settings), &training.data, training.share)?;
                 let test = TestPart::new(self.data, split.test(fold))?;
                 let judge = |model: &Model| {
-                    let predicted = Predicted::by(model, test.features.view(), &test.target)?;
+                    let predicted = test.predicted_by(model)?;
                     score.of(&test.target, &predicted, test.weights.as_deref())
                 };
                 models.iter().map(|m| with_terms(judge(m), m)).collect()
