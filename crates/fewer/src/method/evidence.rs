@@ -377,8 +377,7 @@ impl Evidence<'_> {
         }
         if found.cycled {
             notes.push(
-                "λ and the terms went round in a circle: λ is that of the fit of highest evidence \
-                 among them"
+                "λ and the terms went round in a circle: λ is the one in the middle of it"
                     .to_string(),
             );
         }
