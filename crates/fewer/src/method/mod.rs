@@ -23,7 +23,7 @@ mod training;
 pub use bls::BLS;
 pub use classes::{BalancedRule, ClassWeight};
 pub use common::BasisKind;
-pub use evidence::{EvidenceSolver, LamRule};
+pub use evidence::{EvidenceSolver, LamRule, Variance};
 pub use fast_laplace::FastLaplace;
 pub use lasso::Lasso;
 pub use multinomial::{Parameterization, Solver};
@@ -178,6 +178,11 @@ pub fn fit_path(
         fit_once(method, &settings, functions.clone(), data, observer)
     };
     lams.iter().map(one).collect()
+}
+
+/// Whether the basis of a method is a kernel unless the settings say otherwise.
+pub(crate) fn uses_kernels(method: &str) -> bool {
+    matches!(method, "RVR" | "rvm")
 }
 
 /// Whether fits for many λ start from one another.

@@ -3,7 +3,7 @@
 use super::fold_data::{TestPart, TrainingPart, select_target};
 use super::folds::CrossValidation;
 use super::in_order::in_order;
-use super::memory::fits_at_once;
+use super::memory::{fits_at_once, with_usual_basis};
 use super::predicted::Predicted;
 use super::score::{Score, task_of};
 use super::search::{to_json, without_threads};
@@ -93,7 +93,7 @@ pub fn evaluate(
     scores.iter().try_for_each(|s| s.check(data.target()))?;
     let data = &data.checked()?;
     let split = folds.split(data)?;
-    let (n_jobs, settings) = without_threads(&given);
+    let (n_jobs, settings) = without_threads(&with_usual_basis(method, &given));
     let done = Mutex::new(0usize);
     let started = Instant::now();
     let one = |fold: usize| -> Result<_> {

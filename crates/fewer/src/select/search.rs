@@ -6,7 +6,7 @@ use super::folds::{CrossValidation, Split};
 use super::golden::golden_section;
 use super::grid::{GAMMA_FACTOR, Gammas, Lams, log_spaced, path_lams};
 use super::in_order::in_order;
-use super::memory::{cache_fits, fits_at_once};
+use super::memory::{cache_fits, fits_at_once, with_usual_basis};
 use super::score::{Direction, Score, task_of};
 use super::selection::{Point, Rule, Selection, choose, mean_and_error};
 use crate::basis::{KernelCache, KernelForm, UserFunction};
@@ -173,7 +173,8 @@ impl Search {
     ) -> Result<Selection> {
         self.check()?;
         let data = data.checked()?;
-        let (n_jobs, settings) = without_threads(&self.settings);
+        let settings = with_usual_basis(&self.method, &self.settings);
+        let (n_jobs, settings) = without_threads(&settings);
         on_threads(n_jobs, || {
             let (split, score) = match &self.by {
                 By::Folds(folds, score) => {
