@@ -50,6 +50,9 @@ lam_rule : {"active", "hyperprior"}, default="active"
     How λ is found where it is not given: 2(k − 1)/Σ of the variances of the k terms kept, as the
     published code has it (which may go round in a circle; the best fit of it is then given), or
     at its best under a hyperprior.
+multiclass : {"ovr", "multinomial"}, default="ovr"
+    More than two classes one against the rest, or all of them jointly, the last being the
+    reference.
 sparsity : float or {"none", "aic", "bic", "ric"}, default="none"
     c, the price of an effective parameter: a number, 0, 1, log(n)/2 or log(n).
 noise : float, optional

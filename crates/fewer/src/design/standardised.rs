@@ -243,6 +243,31 @@ impl<'a> Design<'a> {
         sums.transpose()
     }
 
+    /// Σ_i w_i φ_j(x_i)² v_i for each of the chosen columns and several vectors: a row for each
+    /// column.
+    pub fn squares_with_each(&self, chosen: &[usize], vectors: &Matrix) -> Matrix {
+        let (n, many) = (self.rows(), vectors.columns());
+        let mut weighted = vectors.clone();
+        if let Some(w) = self.weights {
+            for k in 0..many {
+                weighted.column_mut(k).iter_mut().zip(w).for_each(|(v, w)| *v *= w);
+            }
+        }
+        // (many, chosen)
+        let mut sums = Matrix::zeros(many, chosen.len());
+        let blocks = sums.as_mut_slice().par_chunks_mut((many * COLUMNS).max(1));
+        blocks.zip(chosen.par_chunks(COLUMNS)).for_each(|(out, chosen)| {
+            let mut tile = Tile::default();
+            for start in (0..n).step_by(ROWS) {
+                let rows = start..(start + ROWS).min(n);
+                self.fill(rows.clone(), chosen, &mut tile);
+                tile.values_mut().iter_mut().for_each(|v| *v *= *v);
+                add_transpose_products(&weighted, rows, &tile, out);
+            }
+        });
+        sums.transpose()
+    }
+
     /// Σ_i φ_j(x_i) v_i from values that are read where they are, and centred afterwards.
     fn sums_in_place(&self, x: DenseView<'_>, chosen: &[usize], v: &[f64]) -> Option<Vec<f64>> {
         if !self.centre_last || x.columns() == 0 || x.rows() == 0 {

@@ -1,0 +1,448 @@
+//! The mode of the weights where the target is not Gaussian, and the curvature there.
+
+use super::posterior::{Active, Posterior};
+use crate::design::Design;
+use crate::engine::Observer;
+use crate::error::Result;
+use crate::likelihood::Smooth;
+use crate::linalg::{
+    Cholesky, Matrix, add_combination, cross_products, dot, multiply, products_with,
+};
+use rayon::prelude::*;
+use std::sync::Arc;
+
+/// Newton steps to a mode; warm starts need a few.
+const STEPS: usize = 200;
+/// Steps whose promise is below this part of the objective are too small for it to judge.
+const FLAT: f64 = 1e-11;
+/// The mode is found when a step promises less than this part.
+const EXACT: f64 = 1e-22;
+/// Rows that second derivatives are taken of at a time.
+const ROWS: usize = 512;
+
+/// What the engine is given of data whose likelihood is not Gaussian.
+pub(crate) struct Rows<'a> {
+    pub design: &'a Design<'a>,
+    /// Columns of the design that take part.
+    pub usable: &'a [usize],
+    /// (usable,) One over their lengths.
+    pub inverse_lengths: Vec<f64>,
+    /// (usable,) The prior is on `units[j]` times the variance of weight j.
+    pub units: Vec<f64>,
+    /// Rows, by weight.
+    pub weight: f64,
+    /// Whether intercepts under a flat prior are integrated out.
+    pub free_intercept: bool,
+    /// A column that does not count as a term.
+    pub uncounted: Option<usize>,
+}
+
+impl Rows<'_> {
+    /// Columns of unit length.
+    pub fn columns(&self, chosen: &[usize]) -> Vec<Arc<[f64]>> {
+        let places: Vec<usize> = chosen.iter().map(|&k| self.usable[k]).collect();
+        let copy = self.design.copy(&places);
+        let column = |(c, &k): (usize, &usize)| {
+            copy.column(c).iter().map(|v| v * self.inverse_lengths[k]).collect()
+        };
+        chosen.iter().enumerate().map(column).collect()
+    }
+
+    /// v times the rows' weights.
+    pub fn weighted(&self, mut v: Vec<f64>) -> Vec<f64> {
+        if let Some(w) = self.design.weights() {
+            v.iter_mut().zip(w).for_each(|(v, w)| *v *= w);
+        }
+        v
+    }
+}
+
+/// Active terms: each is a column in one output, by output.
+#[derive(Clone, Default)]
+pub(super) struct Terms {
+    /// output · columns + column, rising.
+    pub places: Vec<usize>,
+    /// Of unit length.
+    pub columns: Vec<Arc<[f64]>>,
+    pub alpha: Vec<f64>,
+    pub weights: Vec<f64>,
+}
+
+impl Terms {
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// The terms of an output, where there are so many columns.
+    pub fn of_output(&self, output: usize, columns: usize) -> std::ops::Range<usize> {
+        let start = |o: usize| self.places.partition_point(|&v| v < o * columns);
+        start(output)..start(output + 1)
+    }
+
+    pub fn remove(&mut self, i: usize) {
+        self.places.remove(i);
+        self.columns.remove(i);
+        self.alpha.remove(i);
+        self.weights.remove(i);
+    }
+
+    pub fn insert(&mut self, place: usize, column: Arc<[f64]>, alpha: f64) {
+        let i = self.places.partition_point(|&v| v < place);
+        self.places.insert(i, place);
+        self.columns.insert(i, column);
+        self.alpha.insert(i, alpha);
+        self.weights.insert(i, 0.0);
+    }
+}
+
+/// Second derivatives of −log p at some η, the intercepts projected out.
+#[derive(Clone, Default)]
+pub(super) struct Curved {
+    /// (k, k) FᵀBF − CM⁻¹Cᵀ, with C = FᵀB1 and M = 1ᵀB1.
+    pub gram: Matrix,
+    /// (k, outputs) CM⁻¹; no columns without free intercepts.
+    pub crossing: Matrix,
+    /// (outputs, outputs) M⁻¹.
+    pub inverse: Matrix,
+    /// log |M|.
+    pub log_determinant: f64,
+}
+
+/// The mode of the weights for given precisions.
+#[derive(Clone)]
+pub(super) struct Mode {
+    pub terms: Terms,
+    pub intercepts: Vec<f64>,
+    /// (n, outputs)
+    pub eta: Matrix,
+    pub curved: Curved,
+    /// Of the terms' weights, at β = 1.
+    pub posterior: Posterior,
+    /// log p(y | w) − ½wᵀAw.
+    pub joint: f64,
+}
+
+/// Columns one after the other, times factors of the rows.
+fn packed(columns: &[Arc<[f64]>], factors: Option<&[f64]>) -> Vec<f64> {
+    let n = columns.first().map_or(0, |c| c.len());
+    let mut out = vec![0.0; n * columns.len()];
+    out.par_chunks_mut(n.max(1)).zip(columns).for_each(|(out, column)| match factors {
+        Some(f) => out.iter_mut().zip(&**column).zip(f).for_each(|((o, c), f)| *o = c * f),
+        None => out.copy_from_slice(column),
+    });
+    out
+}
+
+fn slices(columns: &[Arc<[f64]>]) -> Vec<&[f64]> {
+    columns.iter().map(|c| &**c).collect()
+}
+
+/// The inverse of a positive definite matrix and the logarithm of its determinant; a ridge helps
+/// where rounding has made it singular.
+fn inverse(matrix: &Matrix, observer: &dyn Observer) -> Result<(Matrix, f64)> {
+    let order = matrix.rows();
+    let mean = (0..order).map(|i| matrix[(i, i)]).sum::<f64>() / order.max(1) as f64;
+    let mut ridge = 0.0;
+    let factor = loop {
+        let mut trial = matrix.clone();
+        (0..order).for_each(|i| trial[(i, i)] += ridge);
+        match Cholesky::new(trial, observer)? {
+            Ok(factor) if factor.smallest_pivot() > 0.0 => break factor,
+            _ => ridge = (10.0 * ridge).max(1e-14 * mean).max(f64::MIN_POSITIVE),
+        }
+    };
+    let log_determinant = factor.log_determinant();
+    let mut out = Matrix::zeros(order, order);
+    for b in 0..order {
+        let column = out.column_mut(b);
+        column[b] = 1.0;
+        factor.solve(column);
+    }
+    Ok((out, log_determinant))
+}
+
+/// Everything about second derivatives where the likelihood is.
+fn curved(
+    rows: &Rows<'_>,
+    likelihood: &dyn Smooth,
+    terms: &Terms,
+    observer: &dyn Observer,
+) -> Result<Curved> {
+    let (k, outputs, m) = (terms.len(), likelihood.outputs(), rows.usable.len());
+    let free = if rows.free_intercept { outputs } else { 0 };
+    let mut gram = Matrix::zeros(k, k);
+    let mut crossed = Matrix::zeros(k, free);
+    let mut between = Matrix::zeros(free, free);
+    for a in 0..outputs {
+        let own = terms.of_output(a, m);
+        for b in 0..=a {
+            let other = terms.of_output(b, m);
+            let both = rows.weighted(likelihood.curvature(a, b));
+            if free > 0 {
+                let total: f64 = both.iter().sum();
+                (between[(a, b)], between[(b, a)]) = (total, total);
+                for (from, to) in [(&own, b), (&other, a)] {
+                    let products = products_with(&slices(&terms.columns[from.clone()]), &both);
+                    crossed.column_mut(to)[from.clone()].copy_from_slice(&products);
+                }
+            }
+            if own.is_empty() || other.is_empty() {
+                continue;
+            }
+            let block = if a == b {
+                let roots: Vec<f64> = both.iter().map(|v| v.max(0.0).sqrt()).collect();
+                let scaled = packed(&terms.columns[own.clone()], Some(&roots));
+                cross_products(both.len(), &scaled, &scaled)
+            } else {
+                let left = packed(&terms.columns[own.clone()], Some(&both));
+                let right = packed(&terms.columns[other.clone()], None);
+                cross_products(both.len(), &left, &right)
+            };
+            for (q, j) in other.clone().enumerate() {
+                for (p, i) in own.clone().enumerate() {
+                    (gram[(i, j)], gram[(j, i)]) = (block[(p, q)], block[(p, q)]);
+                }
+            }
+        }
+    }
+    if free == 0 {
+        return Ok(Curved { gram, crossing: crossed, inverse: between, log_determinant: 0.0 });
+    }
+    let (inverse, log_determinant) = inverse(&between, observer)?;
+    let crossing = multiply(k, crossed.as_slice(), &inverse);
+    for j in 0..k {
+        for i in 0..k {
+            let both = (0..free).map(|c| crossing[(i, c)] * crossed[(j, c)]);
+            gram[(i, j)] -= both.sum::<f64>();
+        }
+    }
+    Ok(Curved { gram, crossing, inverse, log_determinant })
+}
+
+/// The linear predictors of these weights.
+fn predictors(rows: &Rows<'_>, terms: &Terms, intercepts: &[f64]) -> Matrix {
+    let (n, m) = (rows.design.rows(), rows.usable.len());
+    let mut eta = Matrix::zeros(n, intercepts.len());
+    for (a, intercept) in intercepts.iter().enumerate() {
+        let own = terms.of_output(a, m);
+        let weights = terms.weights[own.clone()].iter().copied();
+        let parts: Vec<(f64, &[f64])> = weights.zip(slices(&terms.columns[own])).collect();
+        let values = eta.column_mut(a);
+        values.iter_mut().for_each(|v| *v += intercept);
+        add_combination(&parts, values);
+    }
+    eta
+}
+
+/// Σ w φ v_output for each term, and Σ w v for each output.
+pub(super) fn sums(rows: &Rows<'_>, terms: &Terms, v: &Matrix) -> (Vec<f64>, Vec<f64>) {
+    let (mut of_terms, mut totals) = (Vec::with_capacity(terms.len()), Vec::new());
+    for a in 0..v.columns() {
+        let weighted = rows.weighted(v.column(a).to_vec());
+        let own = terms.of_output(a, rows.usable.len());
+        of_terms.extend(products_with(&slices(&terms.columns[own]), &weighted));
+        totals.push(weighted.iter().sum());
+    }
+    (of_terms, totals)
+}
+
+/// Finds the mode from where the terms' weights and the intercepts are: Newton steps, halved until
+/// log p(y | w) − ½wᵀAw rises enough. It is strictly concave but for the intercepts, which are
+/// finite as long as every class has a row, so that this ends on separable data too.
+pub(super) fn find_mode(
+    rows: &Rows<'_>,
+    likelihood: &mut dyn Smooth,
+    mut terms: Terms,
+    mut intercepts: Vec<f64>,
+    observer: &dyn Observer,
+) -> Result<Mode> {
+    let (k, outputs, m) = (terms.len(), likelihood.outputs(), rows.usable.len());
+    let prior = |terms: &Terms| {
+        0.5 * terms.alpha.iter().zip(&terms.weights).map(|(a, w)| a * w * w).sum::<f64>()
+    };
+    let mut eta = predictors(rows, &terms, &intercepts);
+    likelihood.update(&eta);
+    let mut joint = -likelihood.value() - prior(&terms);
+    let mut last = f64::INFINITY;
+    for _ in 0..STEPS {
+        observer.check()?;
+        let curved = curved(rows, likelihood, &terms, observer)?;
+        let data = Active { cross: vec![0.0; k], square: 0.0, gram: curved.gram.clone() };
+        let mut posterior = Posterior::new(&data, &terms.alpha, 1.0, observer)?;
+        posterior.mean.clone_from(&terms.weights);
+        let (mut slope, totals) = sums(rows, &terms, likelihood.residual());
+        (0..k).for_each(|i| slope[i] -= terms.alpha[i] * terms.weights[i]);
+        let free = curved.inverse.rows();
+        let projected: Vec<f64> = (0..k)
+            .map(|i| slope[i] - (0..free).map(|c| curved.crossing[(i, c)] * totals[c]).sum::<f64>())
+            .collect();
+        let step: Vec<f64> = (0..k).map(|i| dot(posterior.sigma.column(i), &projected)).collect();
+        let shift: Vec<f64> = (0..free)
+            .map(|c| dot(curved.inverse.column(c), &totals) - dot(curved.crossing.column(c), &step))
+            .collect();
+        let promise =
+            dot(&step, &slope) + shift.iter().zip(&totals).map(|(s, t)| s * t).sum::<f64>();
+        let size = 1.0 + joint.abs();
+        let flat = promise < FLAT * size;
+        let done = !(promise > EXACT * size) || flat && promise > 0.25 * last;
+        let arrived = |eta: Matrix, terms: Terms, intercepts: Vec<f64>| Mode {
+            terms,
+            intercepts,
+            eta,
+            posterior: posterior.clone(),
+            curved: curved.clone(),
+            joint,
+        };
+        if done {
+            return Ok(arrived(eta, terms, intercepts));
+        }
+        last = promise;
+        let moving = Terms { weights: step.clone(), ..terms.clone() };
+        let mut direction = Matrix::zeros(eta.rows(), outputs);
+        for a in 0..outputs {
+            let own = moving.of_output(a, m);
+            let weights = moving.weights[own.clone()].iter().copied();
+            let parts: Vec<(f64, &[f64])> = weights.zip(slices(&moving.columns[own])).collect();
+            let values = direction.column_mut(a);
+            values.fill(shift.get(a).copied().unwrap_or(0.0));
+            add_combination(&parts, values);
+        }
+        let before = terms.weights.clone();
+        let mut length = 1.0;
+        loop {
+            let mut trial = eta.clone();
+            let values = trial.as_mut_slice().iter_mut().zip(direction.as_slice());
+            values.for_each(|(t, d)| *t += length * d);
+            likelihood.update(&trial);
+            (0..k).for_each(|i| terms.weights[i] = before[i] + length * step[i]);
+            let value = -likelihood.value() - prior(&terms);
+            if flat || value >= joint + 1e-4 * length * promise {
+                (eta, joint) = (trial, value);
+                shift.iter().zip(&mut intercepts).for_each(|(s, b)| *b += length * s);
+                break;
+            }
+            length *= 0.5;
+            if length < 1e-12 {
+                // Rounding allows nothing better.
+                terms.weights = before;
+                likelihood.update(&eta);
+                return Ok(arrived(eta, terms, intercepts));
+            }
+        }
+    }
+    // The last step was taken after its curvature; they are one to the digits that matter.
+    let curved = curved(rows, likelihood, &terms, observer)?;
+    let data = Active { cross: vec![0.0; k], square: 0.0, gram: curved.gram.clone() };
+    let mut posterior = Posterior::new(&data, &terms.alpha, 1.0, observer)?;
+    posterior.mean.clone_from(&terms.weights);
+    Ok(Mode { terms, intercepts, eta, curved, posterior, joint })
+}
+
+/// (n, outputs) How −½log|H| − c·(effective parameters) changes with η through B, without the rows'
+/// weights: B depends on the mode, which the gains of a Gaussian problem leave out.
+pub(super) fn pull_of_curvature(
+    rows: &Rows<'_>,
+    likelihood: &dyn Smooth,
+    mode: &Mode,
+    price: f64,
+) -> Matrix {
+    let (n, k, outputs) = (mode.eta.rows(), mode.terms.len(), likelihood.outputs());
+    let mut out = Matrix::zeros(n, outputs);
+    let Some(shares) = likelihood.shares() else { return out };
+    let free = mode.curved.inverse.rows();
+    let alpha = &mode.terms.alpha;
+    // Σ = WᵀW, and ΣAΣ = (A^½Σ)ᵀ(A^½Σ).
+    let mut roots = vec![(0.5, mode.posterior.root.clone(), true)];
+    if price > 0.0 {
+        let mut scaled = mode.posterior.sigma.clone();
+        for b in 0..k {
+            scaled.column_mut(b).iter_mut().zip(alpha).for_each(|(v, a)| *v *= a.sqrt());
+        }
+        roots.push((price, scaled, false));
+    }
+    let ranges: Vec<_> = (0..outputs).map(|a| mode.terms.of_output(a, rows.usable.len())).collect();
+    // Wf for a column f of an output, and W·CM⁻¹.
+    let parts: Vec<(Vec<Matrix>, Matrix)> = roots
+        .iter()
+        .map(|(_, root, _)| {
+            let of_output = |range: &std::ops::Range<usize>| {
+                let values = &root.as_slice()[range.start * k..range.end * k];
+                Matrix::from_columns(k, range.len(), values.to_vec()).transpose()
+            };
+            (
+                ranges.iter().map(of_output).collect(),
+                multiply(k, root.as_slice(), &mode.curved.crossing),
+            )
+        })
+        .collect();
+    let blocks: Vec<Vec<f64>> = (0..n.div_ceil(ROWS))
+        .into_par_iter()
+        .map(|block| {
+            let span = block * ROWS..((block + 1) * ROWS).min(n);
+            let count = span.len();
+            let mut found = vec![0.0; count * outputs];
+            for ((factor, _, with_intercept), (of_outputs, shift)) in roots.iter().zip(&parts) {
+                // (count, k) for each output.
+                let projected: Vec<Matrix> = ranges
+                    .iter()
+                    .zip(of_outputs)
+                    .enumerate()
+                    .map(|(a, (range, root))| {
+                        let columns = &mode.terms.columns[range.clone()];
+                        let values: Vec<f64> =
+                            columns.iter().flat_map(|c| c[span.clone()].iter().copied()).collect();
+                        let mut out = multiply(count, &values, root);
+                        if range.is_empty() {
+                            out = Matrix::zeros(count, k);
+                        }
+                        if free > 0 {
+                            for r in 0..k {
+                                let by = shift[(r, a)];
+                                out.column_mut(r).iter_mut().for_each(|v| *v -= by);
+                            }
+                        }
+                        out
+                    })
+                    .collect();
+                let mut spread = vec![0.0; count * outputs * outputs];
+                for a in 0..outputs {
+                    for b in 0..=a {
+                        let start = if *with_intercept && free > 0 {
+                            mode.curved.inverse[(a, b)]
+                        } else {
+                            0.0
+                        };
+                        let mut sum = vec![start; count];
+                        for r in 0..k {
+                            let pairs = projected[a].column(r).iter().zip(projected[b].column(r));
+                            sum.iter_mut().zip(pairs).for_each(|(s, (x, y))| *s += x * y);
+                        }
+                        for (i, s) in sum.into_iter().enumerate() {
+                            spread[(i * outputs + a) * outputs + b] = s;
+                            spread[(i * outputs + b) * outputs + a] = s;
+                        }
+                    }
+                }
+                for (i, row) in span.clone().enumerate() {
+                    let v = &spread[i * outputs * outputs..][..outputs * outputs];
+                    let p: Vec<f64> = (0..outputs).map(|a| shares[(row, a)]).collect();
+                    let inner: Vec<f64> = v.chunks(outputs).map(|v| dot(v, &p)).collect();
+                    let whole = dot(&inner, &p);
+                    let mean: f64 = (0..outputs).map(|a| p[a] * v[a * outputs + a]).sum();
+                    for c in 0..outputs {
+                        // Σ_ab V_ab ∂B_ab/∂η_c
+                        let own = v[c * outputs + c] - mean - 2.0 * (inner[c] - whole);
+                        found[i * outputs + c] -= factor * p[c] * own;
+                    }
+                }
+            }
+            found
+        })
+        .collect();
+    for (block, values) in blocks.iter().enumerate() {
+        for (i, row) in values.chunks(outputs).enumerate() {
+            row.iter().enumerate().for_each(|(c, v)| out[(block * ROWS + i, c)] = *v);
+        }
+    }
+    out
+}
