@@ -1,13 +1,16 @@
 //! Targets that are not Gaussian, by Laplace's approximation (Tipping 2001, sec. 3).
 //!
 //! Near the mode of the weights the problem is a Gaussian one, with precisions B and the target
-//! t̂ = η + B⁻¹(t − y): the actions of the Gaussian ascent on it are tried one after the other. Each
-//! is followed by finding the mode again, and undone where the evidence has not grown, so that it
-//! only ever grows. B moves with the mode; what that adds to the slope of the evidence is known
-//! exactly, so that a fit ends at a maximum of the evidence itself and not of the Gaussian problem.
+//! t̂ = η + B⁻¹(t − y), whose actions are those of the Gaussian ascent. Each is followed by finding
+//! the mode, and with it B, again, until the precisions of the terms stand still as well; it is
+//! undone where the evidence has not grown by then, so that from look to look it only ever grows.
+//!
+//! Precisions stand still where those of the Gaussian problem do, B being held: the evidence itself
+//! has a slope there, since B moves with the mode. Following that slope is no good: where classes
+//! are told apart without error it leads to weights without bound, about which nothing is known.
 
 use super::linearised::Linearised;
-use super::mode::{Mode, Rows, Terms, find_mode, pull_of_curvature, sums};
+use super::mode::{Mode, Rows, Terms, find_mode};
 use super::objective::Objective;
 use super::settle::damped_step;
 use super::{Ascent, COARSE, FINER, Found, LOOSE, Options, Problem, largest};
@@ -15,20 +18,19 @@ use crate::engine::{Observer, Progress, Step, Termination};
 use crate::error::Result;
 use crate::likelihood::{Noise, Smooth};
 use crate::linalg::{Cholesky, Matrix, dot};
-use crate::prior::EvidencePrior;
+use crate::prior::{EvidencePrior, Factors};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
 /// Newton steps of the precisions between two looks at the candidates.
 const STEPS: usize = 200;
+/// Steps of them that may raise their slopes, as long as they raise the evidence.
+const FREE: usize = 20;
 /// Steps to the last digit.
 const POLISH: usize = 60;
-/// The prior standard deviation of η by one term is at most this: where classes are told apart
-/// without error the evidence grows with it for ever, and no larger one can be told from it.
+/// The prior standard deviation of η by one term is at most this.
 const WIDEST: f64 = 1e3;
-/// A candidate that fails with its best variance is tried with these parts of it.
-const PARTS: [f64; 3] = [0.1, 0.01, 1e-3];
 /// Exchanges are kept if they gain so much.
 const EXCHANGE: f64 = 1e-3;
 /// A column whose length in the metric of B is less than this part of what it is without the
@@ -73,6 +75,10 @@ pub(super) struct Look {
     exchanges: (Vec<usize>, Vec<(usize, f64)>),
 }
 
+fn size(v: &[f64]) -> f64 {
+    v.iter().fold(0.0, |a: f64, g| a.max(g.abs()))
+}
+
 /// Maximises the evidence of a likelihood that is at η = 0.
 pub(crate) fn maximise_laplace<'a>(
     rows: &'a Rows<'a>,
@@ -91,13 +97,13 @@ pub(crate) fn maximise_laplace<'a>(
         chosen.sort_unstable();
         chosen.dedup();
         let tol = options.tol.max(LOOSE);
-        if state.ascend(&chosen, tol)? == Termination::TimeLimit {
+        if state.ascend(&chosen, tol, false)? == Termination::TimeLimit {
             break;
         }
         step /= FINER;
     }
     let all: Vec<usize> = (0..m).collect();
-    let termination = state.ascend(&all, options.tol)?;
+    let termination = state.ascend(&all, options.tol, true)?;
     if termination == Termination::Converged {
         state.polish()?;
     }
@@ -161,12 +167,15 @@ impl<'a> Laplace<'a> {
         1e-15 * (1.0 + self.value.abs())
     }
 
-    /// Goes to the mode of these terms if the objective is larger there by more than `least`.
-    fn improve(&mut self, terms: Terms, least: f64) -> Result<bool> {
-        let trial = self.trial(terms)?;
-        let better = trial.1 > self.value + least;
-        if better {
-            (self.at, self.value) = trial;
+    /// Goes to the mode of these terms and settles there, if the objective is then larger by more
+    /// than `least`; else all is as it was.
+    fn improve(&mut self, terms: Terms, least: f64, settled: f64) -> Result<bool> {
+        let before = (self.at.clone(), self.value);
+        (self.at, self.value) = self.trial(terms)?;
+        self.settle(settled)?;
+        let better = self.value > before.1 + least;
+        if !better {
+            (self.at, self.value) = before;
         }
         Ok(better)
     }
@@ -185,28 +194,25 @@ impl<'a> Laplace<'a> {
         columns.filter(|&c| Some(c) != self.rows.uncounted).collect()
     }
 
-    /// Ascends among some of the columns until no more than `tol` is to be gained.
-    fn ascend(&mut self, chosen: &[usize], tol: f64) -> Result<Termination> {
+    /// Ascends among some of the columns until no more than `tol` is to be gained; the trace is
+    /// that of the `last` time.
+    fn ascend(&mut self, chosen: &[usize], tol: f64, last: bool) -> Result<Termination> {
         if chosen.is_empty() {
             self.gain = 0.0;
             return Ok(Termination::Degenerate);
         }
-        let closest = 0.1 * tol;
-        let mut settled = LOOSE.max(closest);
+        let settled = 0.1 * tol;
         self.closed.clear();
+        self.settle(settled)?;
         while self.iterations < self.options.max_iter {
             self.observer.check()?;
             self.iterations += 1;
-            self.settle(settled)?;
-            let mut look = self.look(chosen, tol)?;
-            if look.gain <= tol && settled > closest {
-                self.settle(closest)?;
-                look = self.look(chosen, tol)?;
-            }
-            settled = (1e-3 * look.gain).clamp(closest, LOOSE.max(closest));
+            let look = self.look(chosen, tol)?;
             (self.gain, self.aligned) = (look.gain, look.aligned);
             let terms = self.counted().len();
-            self.trace.push(Step { objective: -self.value, terms });
+            if last {
+                self.trace.push(Step { objective: -self.value, terms });
+            }
             self.observer.progress(Progress {
                 iteration: self.iterations,
                 terms,
@@ -217,56 +223,32 @@ impl<'a> Laplace<'a> {
                 return Ok(Termination::TimeLimit);
             }
             if look.gain > tol {
-                self.add(&look.additions)?;
-            } else if !self.exchange(&look.exchanges)? {
+                self.add(&look.additions, settled)?;
+            } else if !self.exchange(&look.exchanges, settled)? {
                 return Ok(Termination::Converged);
             }
         }
         Ok(Termination::IterationLimit)
     }
 
-    /// Derivatives of the objective in log α, and second ones, of the Gaussian problem alone, with
-    /// their signs changed.
-    pub(super) fn derivatives(&mut self) -> (Vec<f64>, Matrix) {
-        self.likelihood.update(&self.at.eta);
+    /// Derivatives of the objective of the Gaussian problem in log α, and second ones with their
+    /// signs changed.
+    fn derivatives(&self) -> (Vec<f64>, Matrix) {
         let frame = Objective { weight: 0.0, free_intercept: false, prior: &*self.prior };
         let units = self.units(&self.at.terms);
         let (mut gradient, curvature) = frame.derivatives(&self.at.posterior, &units);
         gradient.pop();
-        let price = self.prior.price();
-        let pull = pull_of_curvature(self.rows, &*self.likelihood, &self.at, price);
-        let (moved, _) = self.answer(&pull);
-        let terms = &self.at.terms;
-        for (i, g) in gradient.iter_mut().enumerate() {
-            *g -= terms.alpha[i] * terms.weights[i] * moved[i];
-        }
         (gradient, curvature)
     }
 
-    /// H⁻¹Xᵀv: how weights and intercepts answer to a pull v on η.
-    fn answer(&self, v: &Matrix) -> (Vec<f64>, Vec<f64>) {
-        let (curved, sigma) = (&self.at.curved, &self.at.posterior.sigma);
-        let (mut pulls, totals) = sums(self.rows, &self.at.terms, v);
-        let free = curved.inverse.rows();
-        for (i, p) in pulls.iter_mut().enumerate() {
-            *p -= (0..free).map(|c| curved.crossing[(i, c)] * totals[c]).sum::<f64>();
-        }
-        let moved: Vec<f64> = (0..pulls.len()).map(|i| dot(sigma.column(i), &pulls)).collect();
-        let shift = |c: usize| {
-            dot(curved.inverse.column(c), &totals) - dot(curved.crossing.column(c), &moved)
-        };
-        let shifts = (0..free).map(shift).collect();
-        (moved, shifts)
-    }
-
     /// The smallest precision of a term.
-    pub(super) fn lowest(&self) -> f64 {
+    fn lowest(&self) -> f64 {
         1.0 / (self.rows.weight * WIDEST * WIDEST)
     }
 
     /// Terms whose precision may move, with derivatives in its logarithm: not those that are at the
     /// smallest and pushed further down.
-    fn movable(&mut self) -> (Vec<usize>, Vec<f64>, Matrix) {
+    fn movable(&self) -> (Vec<usize>, Vec<f64>, Matrix) {
         let (gradient, curvature) = self.derivatives();
         let (lowest, alpha) = (self.lowest(), &self.at.terms.alpha);
         let may = |i: &usize| alpha[*i] > lowest * (1.0 + 1e-9) || gradient[*i] > 0.0;
@@ -290,43 +272,50 @@ impl<'a> Laplace<'a> {
         terms
     }
 
-    /// The terms' precisions at a maximum, those that are worth nothing taken out.
+    /// The terms' precisions where they stand still, those that are worth nothing taken out.
     fn settle(&mut self, tol: f64) -> Result<()> {
         let (mut damping, observer) = (0.0, self.observer);
-        for _ in 0..STEPS {
+        for round in 0..STEPS {
             observer.check()?;
             self.prune()?;
             let (free, gradient, curvature) = self.movable();
+            let steepest = size(&gradient);
             if free.is_empty() {
                 break;
             }
             let next = damped_step(&gradient, &curvature, &mut damping, tol, observer, |step| {
-                let trial = self.trial(self.moved(&free, step))?;
-                Ok((trial.1 > self.value).then_some(trial))
+                let before = (self.at.clone(), self.value);
+                (self.at, self.value) = self.trial(self.moved(&free, step))?;
+                let calmer = size(&self.movable().1) < 0.99 * steepest;
+                let better = round < FREE && self.value > before.1 + tol;
+                if calmer || better {
+                    return Ok(Some(()));
+                }
+                (self.at, self.value) = before;
+                Ok(None)
             })?;
-            let Some(next) = next else { break };
-            (self.at, self.value) = next;
+            if next.is_none() {
+                break;
+            }
         }
         Ok(())
     }
 
-    /// Steps to the last digit, from where the objective is too flat to tell.
+    /// Steps to the last digit.
     fn polish(&mut self) -> Result<()> {
-        let size = |v: &[f64]| v.iter().fold(0.0, |a: f64, g| a.max(g.abs()));
         let (mut free, mut gradient, mut curvature) = self.movable();
         for _ in 0..POLISH {
             let Ok(factor) = Cholesky::new(curvature, self.observer)? else { break };
             let mut step = gradient.clone();
             factor.solve(&mut step);
-            // Near a maximum only.
+            // Near the end only.
             if !(1e-11..=0.1).contains(&size(&step)) {
                 break;
             }
             let before = (self.at.clone(), self.value);
             (self.at, self.value) = self.trial(self.moved(&free, &step))?;
             let (movable, slopes, bends) = self.movable();
-            let lost = self.value < before.1 - 1e3 * self.rounding();
-            if lost || movable != free || size(&slopes) >= size(&gradient) {
+            if movable != free || size(&slopes) >= size(&gradient) {
                 (self.at, self.value) = before;
                 break;
             }
@@ -335,42 +324,24 @@ impl<'a> Laplace<'a> {
         Ok(())
     }
 
-    /// Takes terms out that the objective is better without.
+    /// Takes terms out that the Gaussian problem is better without.
     fn prune(&mut self) -> Result<()> {
-        let least = -(1e-3 * self.options.tol + 4.0 * self.rounding());
-        let mut kept = HashSet::new();
         loop {
             let frame = Objective { weight: 0.0, free_intercept: false, prior: &*self.prior };
             let units = self.units(&self.at.terms);
-            let worth = |(i, (of, unit)): (usize, (crate::prior::Factors, f64))| {
+            let gain = |(of, unit): (Factors, f64)| {
                 let variance = self.prior.best_variance(of, unit, 1.0);
-                (i, self.prior.gain(of, variance, unit, 1.0))
+                self.prior.gain(of, variance, unit, 1.0)
             };
-            let mut worthless: Vec<(usize, f64)> = (frame.factors(&self.at.posterior).into_iter())
-                .zip(units)
+            let gains = frame.factors(&self.at.posterior).into_iter().zip(units).map(gain);
+            let worst = gains
                 .enumerate()
-                .map(worth)
-                .filter(|(i, gain)| {
-                    *gain <= self.options.worthless && !kept.contains(&self.at.terms.places[*i])
-                })
-                .collect();
-            worthless.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
-            let Some(&(worst, _)) = worthless.first() else { return Ok(()) };
-            if worthless.len() > 1 {
-                let mut terms = self.at.terms.clone();
-                let mut places: Vec<usize> = worthless.iter().map(|w| w.0).collect();
-                places.sort_unstable();
-                places.into_iter().rev().for_each(|i| terms.remove(i));
-                if self.improve(terms, least)? {
-                    continue;
-                }
-            }
+                .filter(|(_, gain)| *gain <= self.options.worthless)
+                .min_by(|a, b| a.1.total_cmp(&b.1));
+            let Some((worst, _)) = worst else { return Ok(()) };
             let mut terms = self.at.terms.clone();
-            let place = terms.places[worst];
             terms.remove(worst);
-            if !self.improve(terms, least)? {
-                kept.insert(place);
-            }
+            (self.at, self.value) = self.trial(terms)?;
         }
     }
 
@@ -391,31 +362,27 @@ impl<'a> Laplace<'a> {
     }
 
     /// Adds those that gain most: as many together as raise the objective.
-    fn add(&mut self, picked: &[(usize, f64)]) -> Result<()> {
+    fn add(&mut self, picked: &[(usize, f64)], settled: f64) -> Result<()> {
         let least = 1e-2 * self.options.tol + 100.0 * self.rounding();
         let mut count = picked.len();
         while count > 0 {
             let terms = self.with(&picked[..count]);
-            if self.improve(terms, least)? {
+            if self.improve(terms, least, settled)? {
                 self.closed.clear();
                 return Ok(());
             }
             count /= 2;
         }
-        let Some(&(place, alpha)) = picked.first() else { return Ok(()) };
-        for part in PARTS {
-            let terms = self.with(&[(place, alpha / part)]);
-            if self.improve(terms, least)? {
-                self.closed.clear();
-                return Ok(());
-            }
-        }
-        self.closed.insert(place);
+        self.closed.extend(picked.first().map(|p| p.0));
         Ok(())
     }
 
     /// Exchanges terms for others, if that raises the objective.
-    fn exchange(&mut self, (out, into): &(Vec<usize>, Vec<(usize, f64)>)) -> Result<bool> {
+    fn exchange(
+        &mut self,
+        (out, into): &(Vec<usize>, Vec<(usize, f64)>),
+        settled: f64,
+    ) -> Result<bool> {
         let mut count = out.len().min(into.len());
         while count > 0 {
             let mut terms = self.with(&into[..count]);
@@ -424,7 +391,7 @@ impl<'a> Laplace<'a> {
                     terms.remove(i);
                 }
             }
-            if self.improve(terms, EXCHANGE.max(self.options.tol))? {
+            if self.improve(terms, EXCHANGE.max(self.options.tol), settled)? {
                 self.closed.clear();
                 return Ok(true);
             }
@@ -441,42 +408,32 @@ impl<'a> Laplace<'a> {
         let Mode { terms, curved, eta, .. } = &self.at;
         let (n, k, free) = (eta.rows(), terms.len(), curved.inverse.rows());
         let columns: Vec<usize> = chosen.iter().map(|&c| rows.usable[c]).collect();
-        let pull = pull_of_curvature(rows, likelihood, &self.at, self.prior.price());
-        let answered = self.answered(&pull);
         let candidates = outputs * size;
         let mut crossed = Matrix::zeros(free, candidates);
         let mut products = Matrix::zeros(candidates, k);
-        let (mut slopes, mut bends) = (vec![0.0; candidates], vec![0.0; candidates]);
-        let mut squares = vec![0.0; candidates];
+        let (mut slopes, mut squares) = (vec![0.0; candidates], vec![0.0; candidates]);
         for a in 0..outputs {
             self.observer.check()?;
             let curvature: Vec<Vec<f64>> =
                 (0..outputs).map(|b| likelihood.curvature(a, b)).collect();
-            let mut vectors: Vec<f64> = Vec::with_capacity(n * (free + 2 + k));
+            let mut vectors: Vec<f64> = Vec::with_capacity(n * (free + 1 + k));
             curvature.iter().take(free).for_each(|c| vectors.extend(c));
             vectors.extend(likelihood.residual().column(a));
-            // What the pull leaves once weights and intercepts have answered to it.
-            let mut left = pull.column(a).to_vec();
-            for (b, curvature) in curvature.iter().enumerate() {
-                let parts = curvature.iter().zip(answered.column(b));
-                left.iter_mut().zip(parts).for_each(|(l, (c, e))| *l -= c * e);
-            }
-            vectors.extend(left);
             for (place, column) in terms.places.iter().zip(&terms.columns) {
                 vectors.extend(curvature[place / m].iter().zip(&**column).map(|(c, f)| c * f));
             }
-            let vectors = Matrix::from_columns(n, free + 2 + k, vectors);
+            let vectors = Matrix::from_columns(n, free + 1 + k, vectors);
             let found = rows.design.apply_transpose_each(&columns, &vectors);
             let own = Matrix::from_columns(n, 1, curvature[a].clone());
             let lengths = rows.design.squares_with_each(&columns, &own);
             for (i, &c) in chosen.iter().enumerate() {
                 let (v, f) = (a * size + i, rows.inverse_lengths[c]);
                 (0..free).for_each(|c| crossed[(c, v)] = f * found[(i, c)]);
-                (slopes[v], bends[v]) = (f * found[(i, free)], f * found[(i, free + 1)]);
+                slopes[v] = f * found[(i, free)];
                 squares[v] = f * f * lengths[(i, 0)];
                 for j in 0..k {
                     let shared = (0..free).map(|c| curved.crossing[(j, c)] * crossed[(c, v)]);
-                    products[(v, j)] = f * found[(i, free + 2 + j)] - shared.sum::<f64>();
+                    products[(v, j)] = f * found[(i, free + 1 + j)] - shared.sum::<f64>();
                 }
             }
         }
@@ -538,11 +495,9 @@ impl<'a> Laplace<'a> {
             ascent.posterior.mean[j] = terms.weights[j] / inverse_lengths[v];
         }
         ascent.all.refresh(&ascent.posterior);
-        for v in 0..candidates {
-            let (q, d) = (slopes[v] * inverse_lengths[v], bends[v] * inverse_lengths[v]);
-            // q² + 2qd − s is twice the slope of the evidence in the variance at 0.
-            ascent.all.q[v] = (q * q + 2.0 * q * d).max(0.0).sqrt().copysign(q);
-        }
+        // Q = φᵀ(t − y): B⁻¹ would overflow.
+        let slopes = slopes.iter().zip(&inverse_lengths);
+        ascent.all.q = slopes.map(|(q, f)| q * f).collect();
         let mut gains = ascent.gains();
         let full = self.options.max_terms.is_some_and(|most| counted.len() >= most);
         for (v, gain) in gains.iter_mut().enumerate() {
@@ -577,23 +532,6 @@ impl<'a> Laplace<'a> {
         }
         let aligned = ascent.aligned();
         Ok(Look { gain, aligned, additions, exchanges })
-    }
-
-    /// (n, outputs) XH⁻¹Xᵀv.
-    fn answered(&self, v: &Matrix) -> Matrix {
-        let (moved, shifts) = self.answer(v);
-        let (terms, m) = (&self.at.terms, self.rows.usable.len());
-        let mut out = Matrix::zeros(v.rows(), v.columns());
-        for a in 0..v.columns() {
-            let own = terms.of_output(a, m);
-            let weights = moved[own.clone()].iter().copied();
-            let parts: Vec<(f64, &[f64])> =
-                weights.zip(terms.columns[own].iter().map(|c| &**c)).collect();
-            let values = out.column_mut(a);
-            values.fill(shifts.get(a).copied().unwrap_or(0.0));
-            crate::linalg::add_combination(&parts, values);
-        }
-        out
     }
 
     fn found(self, termination: Termination) -> Result<FoundMode> {

@@ -17,8 +17,6 @@ const STEPS: usize = 200;
 const FLAT: f64 = 1e-11;
 /// The mode is found when a step promises less than this part.
 const EXACT: f64 = 1e-22;
-/// Rows that second derivatives are taken of at a time.
-const ROWS: usize = 512;
 
 /// What the engine is given of data whose likelihood is not Gaussian.
 pub(crate) struct Rows<'a> {
@@ -235,7 +233,7 @@ fn predictors(rows: &Rows<'_>, terms: &Terms, intercepts: &[f64]) -> Matrix {
 }
 
 /// Σ w φ v_output for each term, and Σ w v for each output.
-pub(super) fn sums(rows: &Rows<'_>, terms: &Terms, v: &Matrix) -> (Vec<f64>, Vec<f64>) {
+fn sums(rows: &Rows<'_>, terms: &Terms, v: &Matrix) -> (Vec<f64>, Vec<f64>) {
     let (mut of_terms, mut totals) = (Vec::with_capacity(terms.len()), Vec::new());
     for a in 0..v.columns() {
         let weighted = rows.weighted(v.column(a).to_vec());
@@ -336,113 +334,4 @@ pub(super) fn find_mode(
     let mut posterior = Posterior::new(&data, &terms.alpha, 1.0, observer)?;
     posterior.mean.clone_from(&terms.weights);
     Ok(Mode { terms, intercepts, eta, curved, posterior, joint })
-}
-
-/// (n, outputs) How −½log|H| − c·(effective parameters) changes with η through B, without the rows'
-/// weights: B depends on the mode, which the gains of a Gaussian problem leave out.
-pub(super) fn pull_of_curvature(
-    rows: &Rows<'_>,
-    likelihood: &dyn Smooth,
-    mode: &Mode,
-    price: f64,
-) -> Matrix {
-    let (n, k, outputs) = (mode.eta.rows(), mode.terms.len(), likelihood.outputs());
-    let mut out = Matrix::zeros(n, outputs);
-    let Some(shares) = likelihood.shares() else { return out };
-    let free = mode.curved.inverse.rows();
-    let alpha = &mode.terms.alpha;
-    // Σ = WᵀW, and ΣAΣ = (A^½Σ)ᵀ(A^½Σ).
-    let mut roots = vec![(0.5, mode.posterior.root.clone(), true)];
-    if price > 0.0 {
-        let mut scaled = mode.posterior.sigma.clone();
-        for b in 0..k {
-            scaled.column_mut(b).iter_mut().zip(alpha).for_each(|(v, a)| *v *= a.sqrt());
-        }
-        roots.push((price, scaled, false));
-    }
-    let ranges: Vec<_> = (0..outputs).map(|a| mode.terms.of_output(a, rows.usable.len())).collect();
-    // Wf for a column f of an output, and W·CM⁻¹.
-    let parts: Vec<(Vec<Matrix>, Matrix)> = roots
-        .iter()
-        .map(|(_, root, _)| {
-            let of_output = |range: &std::ops::Range<usize>| {
-                let values = &root.as_slice()[range.start * k..range.end * k];
-                Matrix::from_columns(k, range.len(), values.to_vec()).transpose()
-            };
-            (
-                ranges.iter().map(of_output).collect(),
-                multiply(k, root.as_slice(), &mode.curved.crossing),
-            )
-        })
-        .collect();
-    let blocks: Vec<Vec<f64>> = (0..n.div_ceil(ROWS))
-        .into_par_iter()
-        .map(|block| {
-            let span = block * ROWS..((block + 1) * ROWS).min(n);
-            let count = span.len();
-            let mut found = vec![0.0; count * outputs];
-            for ((factor, _, with_intercept), (of_outputs, shift)) in roots.iter().zip(&parts) {
-                // (count, k) for each output.
-                let projected: Vec<Matrix> = ranges
-                    .iter()
-                    .zip(of_outputs)
-                    .enumerate()
-                    .map(|(a, (range, root))| {
-                        let columns = &mode.terms.columns[range.clone()];
-                        let values: Vec<f64> =
-                            columns.iter().flat_map(|c| c[span.clone()].iter().copied()).collect();
-                        let mut out = multiply(count, &values, root);
-                        if range.is_empty() {
-                            out = Matrix::zeros(count, k);
-                        }
-                        if free > 0 {
-                            for r in 0..k {
-                                let by = shift[(r, a)];
-                                out.column_mut(r).iter_mut().for_each(|v| *v -= by);
-                            }
-                        }
-                        out
-                    })
-                    .collect();
-                let mut spread = vec![0.0; count * outputs * outputs];
-                for a in 0..outputs {
-                    for b in 0..=a {
-                        let start = if *with_intercept && free > 0 {
-                            mode.curved.inverse[(a, b)]
-                        } else {
-                            0.0
-                        };
-                        let mut sum = vec![start; count];
-                        for r in 0..k {
-                            let pairs = projected[a].column(r).iter().zip(projected[b].column(r));
-                            sum.iter_mut().zip(pairs).for_each(|(s, (x, y))| *s += x * y);
-                        }
-                        for (i, s) in sum.into_iter().enumerate() {
-                            spread[(i * outputs + a) * outputs + b] = s;
-                            spread[(i * outputs + b) * outputs + a] = s;
-                        }
-                    }
-                }
-                for (i, row) in span.clone().enumerate() {
-                    let v = &spread[i * outputs * outputs..][..outputs * outputs];
-                    let p: Vec<f64> = (0..outputs).map(|a| shares[(row, a)]).collect();
-                    let inner: Vec<f64> = v.chunks(outputs).map(|v| dot(v, &p)).collect();
-                    let whole = dot(&inner, &p);
-                    let mean: f64 = (0..outputs).map(|a| p[a] * v[a * outputs + a]).sum();
-                    for c in 0..outputs {
-                        // Σ_ab V_ab ∂B_ab/∂η_c
-                        let own = v[c * outputs + c] - mean - 2.0 * (inner[c] - whole);
-                        found[i * outputs + c] -= factor * p[c] * own;
-                    }
-                }
-            }
-            found
-        })
-        .collect();
-    for (block, values) in blocks.iter().enumerate() {
-        for (i, row) in values.chunks(outputs).enumerate() {
-            row.iter().enumerate().for_each(|(c, v)| out[(block * ROWS + i, c)] = *v);
-        }
-    }
-    out
 }
