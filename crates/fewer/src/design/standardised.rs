@@ -4,7 +4,8 @@ use super::Columns;
 use crate::data::DenseView;
 use crate::engine::{Interrupted, Observer};
 use crate::linalg::{
-    Matrix, Tile, add_outer, add_transpose_products, axpy, cross_products, products_with,
+    Matrix, Tile, add_outer, add_transpose_products, axpy, cross_products, dot, products_with,
+    weighted_square,
 };
 use rayon::prelude::*;
 
@@ -255,6 +256,21 @@ impl<'a> Design<'a> {
         }
         // (many, chosen)
         let mut sums = Matrix::zeros(many, chosen.len());
+        let in_place = self.weights.is_none() && self.centre_last;
+        let dense = self.columns.as_dense().filter(|x| in_place && x.rows() > 0 && x.columns() > 0);
+        if let Some(x) = dense.filter(|x| x.column_slice(0).is_some()) {
+            let totals: Vec<f64> = (0..many).map(|k| vectors.column(k).iter().sum()).collect();
+            let outs = sums.as_mut_slice().par_chunks_mut(many.max(1)).zip(chosen);
+            outs.for_each(|(out, &j)| {
+                let ((centre, scale), values) = (self.units(j), x.column_slice(j).unwrap_or(&[]));
+                for (k, o) in out.iter_mut().enumerate() {
+                    let v = vectors.column(k);
+                    let shift = centre * (2.0 * dot(values, v) - centre * totals[k]);
+                    *o = (weighted_square(values, v) - shift) / (scale * scale);
+                }
+            });
+            return sums.transpose();
+        }
         let blocks = sums.as_mut_slice().par_chunks_mut((many * COLUMNS).max(1));
         blocks.zip(chosen.par_chunks(COLUMNS)).for_each(|(out, chosen)| {
             let mut tile = Tile::default();

@@ -327,7 +327,11 @@ impl Model {
     /// The most probable class of each row, as a position in [`classes`](Self::classes).
     pub fn predict_codes<'a>(&self, features: impl Into<Features<'a>>) -> Result<Vec<usize>> {
         self.classes_needed()?;
-        let eta = self.decision(features)?;
+        // Averaging does not change which of two classes is the more probable.
+        let eta = match self.moderates && self.outputs() > 1 {
+            true => self.moderated_probabilities(features)?,
+            false => self.decision(features)?,
+        };
         Ok((0..eta.rows())
             .map(|i| match eta.columns() {
                 1 => usize::from(eta[(i, 0)] > 0.0),

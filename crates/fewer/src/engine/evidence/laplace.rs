@@ -17,7 +17,7 @@ use super::{Ascent, COARSE, FINER, Found, LOOSE, Options, Problem, largest};
 use crate::engine::{Observer, Progress, Step, Termination};
 use crate::error::Result;
 use crate::likelihood::{Noise, Smooth};
-use crate::linalg::{Cholesky, Matrix, dot};
+use crate::linalg::{Cholesky, Matrix, dot, multiply};
 use crate::prior::{EvidencePrior, Factors};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -431,12 +431,15 @@ impl<'a> Laplace<'a> {
                 (0..free).for_each(|c| crossed[(c, v)] = f * found[(i, c)]);
                 slopes[v] = f * found[(i, free)];
                 squares[v] = f * f * lengths[(i, 0)];
-                for j in 0..k {
-                    let shared = (0..free).map(|c| curved.crossing[(j, c)] * crossed[(c, v)]);
-                    products[(v, j)] = f * found[(i, free + 1 + j)] - shared.sum::<f64>();
-                }
+                (0..k).for_each(|j| products[(v, j)] = f * found[(i, free + 1 + j)]);
             }
         }
+        // What the free intercepts explain.
+        let by_candidate = crossed.transpose();
+        let shared = multiply(candidates, by_candidate.as_slice(), &curved.crossing.transpose());
+        let values = products.as_mut_slice().iter_mut().zip(shared.as_slice());
+        values.for_each(|(p, s)| *p -= s);
+        let moved = multiply(candidates, by_candidate.as_slice(), &curved.inverse);
         let local = |place: usize| {
             let position = chosen.binary_search(&(place % m)).ok()?;
             Some(place / m * size + position)
@@ -444,8 +447,7 @@ impl<'a> Laplace<'a> {
         let active: Vec<usize> = terms.places.iter().filter_map(|&v| local(v)).collect();
         let mut inverse_lengths: Vec<f64> = (0..candidates)
             .map(|v| {
-                let own = crossed.column(v);
-                let shared = (0..free).map(|c| own[c] * dot(curved.inverse.column(c), own));
+                let shared = (0..free).map(|c| crossed[(c, v)] * moved[(v, c)]);
                 let square = squares[v] - shared.sum::<f64>();
                 if square > CONSTANT * squares[v] { square.powf(-0.5) } else { 0.0 }
             })
@@ -538,7 +540,7 @@ impl<'a> Laplace<'a> {
         let Mode { terms, intercepts, curved, posterior, .. } = &self.at;
         let (k, free) = (terms.len(), curved.inverse.rows());
         // Weights first; then intercepts, which are M⁻¹(… − Cᵀw).
-        let crossed = crate::linalg::multiply(k, posterior.sigma.as_slice(), &curved.crossing);
+        let crossed = multiply(k, posterior.sigma.as_slice(), &curved.crossing);
         let mut covariance = Matrix::zeros(k + free, k + free);
         for b in 0..k {
             covariance.column_mut(b)[..k].copy_from_slice(posterior.sigma.column(b));

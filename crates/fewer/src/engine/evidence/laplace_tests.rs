@@ -209,6 +209,7 @@ fn modes_of_separable_data_are_found() {
         let likelihood = Box::new(Multinomial::new(&codes, 2, 1, None));
         let mut state = Laplace::new(&rows, likelihood, &mut prior, &options, &Silent).unwrap();
         let mut terms = state.with(&[(0, alpha)]);
+        terms.alpha[0] = alpha;
         // From far away as well.
         for start in [0.0, 1e3, -1e6] {
             terms.weights[0] = start;

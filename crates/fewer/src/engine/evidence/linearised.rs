@@ -34,21 +34,30 @@ impl Dictionary for Linearised<'_> {
         let n = self.rows.design.rows();
         let outputs = self.likelihood.outputs();
         let mut out = Matrix::zeros(of.len(), with.len());
-        for b in 0..outputs {
-            let others: Vec<usize> = (0..with.len()).filter(|&j| with[j] / m == b).collect();
+        if let Some(shares) = self.likelihood.shares().filter(|_| outputs > 1) {
+            let scaled = |columns: &[Arc<[f64]>], places: &[usize], w: Option<&[f64]>| {
+                let column = |(c, &v): (&Arc<[f64]>, &usize)| {
+                    let p = shares.column(v / m);
+                    (0..n).map(|i| c[i] * p[i] * w.map_or(1.0, |w| w[i])).collect::<Vec<f64>>()
+                };
+                columns.iter().zip(places).flat_map(column).collect::<Vec<f64>>()
+            };
+            let heavy = scaled(&left, of, self.rows.design.weights());
+            out = cross_products(n, &heavy, &scaled(&right, with, None));
+            out.as_mut_slice().iter_mut().for_each(|v| *v = -*v);
+        }
+        for a in 0..outputs {
+            let others: Vec<usize> = (0..with.len()).filter(|&j| with[j] / m == a).collect();
+            let own: Vec<usize> = (0..of.len()).filter(|&i| of[i] / m == a).collect();
+            if own.is_empty() || others.is_empty() {
+                continue;
+            }
             let right: Vec<f64> = others.iter().flat_map(|&j| right[j].iter().copied()).collect();
-            for a in (0..outputs).filter(|_| !others.is_empty()) {
-                let own: Vec<usize> = (0..of.len()).filter(|&i| of[i] / m == a).collect();
-                if own.is_empty() {
-                    continue;
-                }
-                let both = self.rows.weighted(self.likelihood.curvature(a, b));
-                let scaled =
-                    own.iter().flat_map(|&i| left[i].iter().zip(&both).map(|(x, f)| x * f));
-                let block = cross_products(n, &scaled.collect::<Vec<f64>>(), &right);
-                for (q, &j) in others.iter().enumerate() {
-                    own.iter().enumerate().for_each(|(p, &i)| out[(i, j)] = block[(p, q)]);
-                }
+            let both = self.rows.weighted(self.likelihood.curvature(a, a));
+            let scaled = own.iter().flat_map(|&i| left[i].iter().zip(&both).map(|(x, f)| x * f));
+            let block = cross_products(n, &scaled.collect::<Vec<f64>>(), &right);
+            for (q, &j) in others.iter().enumerate() {
+                own.iter().enumerate().for_each(|(p, &i)| out[(i, j)] = block[(p, q)]);
             }
         }
         let free = self.inverse.rows();

@@ -160,6 +160,9 @@ fn inverse(matrix: &Matrix, observer: &dyn Observer) -> Result<(Matrix, f64)> {
 }
 
 /// Everything about second derivatives where the likelihood is.
+///
+/// Those of two outputs are −p_a p_b: one product of matrices for all pairs. Those of one output,
+/// p(1 − p), would cancel that way.
 fn curved(
     rows: &Rows<'_>,
     likelihood: &dyn Smooth,
@@ -167,40 +170,48 @@ fn curved(
     observer: &dyn Observer,
 ) -> Result<Curved> {
     let (k, outputs, m) = (terms.len(), likelihood.outputs(), rows.usable.len());
+    let n = likelihood.residual().rows();
     let free = if rows.free_intercept { outputs } else { 0 };
     let mut gram = Matrix::zeros(k, k);
     let mut crossed = Matrix::zeros(k, free);
     let mut between = Matrix::zeros(free, free);
+    if let Some(shares) = likelihood.shares().filter(|_| outputs > 1) {
+        let of_outputs = &shares.as_slice()[..n * outputs];
+        let mut weighted = of_outputs.to_vec();
+        if let Some(w) = rows.design.weights() {
+            let columns = weighted.chunks_mut(n.max(1));
+            columns.for_each(|c| c.iter_mut().zip(w).for_each(|(p, w)| *p *= w));
+        }
+        let shared = |a: usize| &terms.columns[terms.of_output(a, m)];
+        let scaled: Vec<f64> =
+            (0..outputs).flat_map(|a| packed(shared(a), Some(shares.column(a)))).collect();
+        let heavy: Vec<f64> = weighted
+            .chunks(n.max(1))
+            .enumerate()
+            .flat_map(|(a, p)| packed(shared(a), Some(p)))
+            .collect();
+        gram = negative(cross_products(n, &heavy, &scaled));
+        if free > 0 {
+            crossed = negative(cross_products(n, &heavy, of_outputs));
+            between = negative(cross_products(n, &weighted, of_outputs));
+        }
+    }
     for a in 0..outputs {
         let own = terms.of_output(a, m);
-        for b in 0..=a {
-            let other = terms.of_output(b, m);
-            let both = rows.weighted(likelihood.curvature(a, b));
-            if free > 0 {
-                let total: f64 = both.iter().sum();
-                (between[(a, b)], between[(b, a)]) = (total, total);
-                for (from, to) in [(&own, b), (&other, a)] {
-                    let products = products_with(&slices(&terms.columns[from.clone()]), &both);
-                    crossed.column_mut(to)[from.clone()].copy_from_slice(&products);
-                }
-            }
-            if own.is_empty() || other.is_empty() {
-                continue;
-            }
-            let block = if a == b {
-                let roots: Vec<f64> = both.iter().map(|v| v.max(0.0).sqrt()).collect();
-                let scaled = packed(&terms.columns[own.clone()], Some(&roots));
-                cross_products(both.len(), &scaled, &scaled)
-            } else {
-                let left = packed(&terms.columns[own.clone()], Some(&both));
-                let right = packed(&terms.columns[other.clone()], None);
-                cross_products(both.len(), &left, &right)
-            };
-            for (q, j) in other.clone().enumerate() {
-                for (p, i) in own.clone().enumerate() {
-                    (gram[(i, j)], gram[(j, i)]) = (block[(p, q)], block[(p, q)]);
-                }
-            }
+        let both = rows.weighted(likelihood.curvature(a, a));
+        if free > 0 {
+            between[(a, a)] = both.iter().sum();
+            let products = products_with(&slices(&terms.columns[own.clone()]), &both);
+            crossed.column_mut(a)[own.clone()].copy_from_slice(&products);
+        }
+        if own.is_empty() {
+            continue;
+        }
+        let roots: Vec<f64> = both.iter().map(|v| v.max(0.0).sqrt()).collect();
+        let scaled = packed(&terms.columns[own.clone()], Some(&roots));
+        let block = cross_products(n, &scaled, &scaled);
+        for (q, j) in own.clone().enumerate() {
+            gram.column_mut(j)[own.clone()].copy_from_slice(block.column(q));
         }
     }
     if free == 0 {
@@ -208,13 +219,15 @@ fn curved(
     }
     let (inverse, log_determinant) = inverse(&between, observer)?;
     let crossing = multiply(k, crossed.as_slice(), &inverse);
-    for j in 0..k {
-        for i in 0..k {
-            let both = (0..free).map(|c| crossing[(i, c)] * crossed[(j, c)]);
-            gram[(i, j)] -= both.sum::<f64>();
-        }
-    }
+    let explained = multiply(k, crossing.as_slice(), &crossed.transpose());
+    let values = gram.as_mut_slice().iter_mut().zip(explained.as_slice());
+    values.for_each(|(g, e)| *g -= e);
     Ok(Curved { gram, crossing, inverse, log_determinant })
+}
+
+fn negative(mut matrix: Matrix) -> Matrix {
+    matrix.as_mut_slice().iter_mut().for_each(|v| *v = -*v);
+    matrix
 }
 
 /// The linear predictors of these weights.
