@@ -4,8 +4,8 @@ use super::Columns;
 use crate::data::{DenseView, SparseView};
 use crate::engine::{Interrupted, Observer};
 use crate::linalg::{
-    Matrix, Tile, add_outer, add_transpose_products, axpy, cross_products, products_with,
-    sparse_dot,
+    Matrix, Tile, add_outer, add_transpose_products, axpy, cross_products, dot, products_with,
+    sparse_dot, weighted_square,
 };
 use rayon::prelude::*;
 
@@ -244,6 +244,46 @@ impl<'a> Design<'a> {
                 }
             });
         }
+        sums.transpose()
+    }
+
+    /// Σ_i w_i φ_j(x_i)² v_i for each of the chosen columns and several vectors: a row for each
+    /// column.
+    pub fn squares_with_each(&self, chosen: &[usize], vectors: &Matrix) -> Matrix {
+        let (n, many) = (self.rows(), vectors.columns());
+        let mut weighted = vectors.clone();
+        if let Some(w) = self.weights {
+            for k in 0..many {
+                weighted.column_mut(k).iter_mut().zip(w).for_each(|(v, w)| *v *= w);
+            }
+        }
+        // (many, chosen)
+        let mut sums = Matrix::zeros(many, chosen.len());
+        let in_place = self.weights.is_none() && self.centre_last;
+        let dense = self.columns.as_dense().filter(|x| in_place && x.rows() > 0 && x.columns() > 0);
+        if let Some(x) = dense.filter(|x| x.column_slice(0).is_some()) {
+            let totals: Vec<f64> = (0..many).map(|k| vectors.column(k).iter().sum()).collect();
+            let outs = sums.as_mut_slice().par_chunks_mut(many.max(1)).zip(chosen);
+            outs.for_each(|(out, &j)| {
+                let ((centre, scale), values) = (self.units(j), x.column_slice(j).unwrap_or(&[]));
+                for (k, o) in out.iter_mut().enumerate() {
+                    let v = vectors.column(k);
+                    let shift = centre * (2.0 * dot(values, v) - centre * totals[k]);
+                    *o = (weighted_square(values, v) - shift) / (scale * scale);
+                }
+            });
+            return sums.transpose();
+        }
+        let blocks = sums.as_mut_slice().par_chunks_mut((many * COLUMNS).max(1));
+        blocks.zip(chosen.par_chunks(COLUMNS)).for_each(|(out, chosen)| {
+            let mut tile = Tile::default();
+            for start in (0..n).step_by(ROWS) {
+                let rows = start..(start + ROWS).min(n);
+                self.fill(rows.clone(), chosen, &mut tile);
+                tile.values_mut().iter_mut().for_each(|v| *v *= *v);
+                add_transpose_products(&weighted, rows, &tile, out);
+            }
+        });
         sums.transpose()
     }
 

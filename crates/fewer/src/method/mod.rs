@@ -14,6 +14,7 @@ mod multinomial;
 mod penalised;
 mod probit_classifier;
 mod rmlr;
+mod rvc;
 mod rvr;
 mod settings;
 mod smlr;
@@ -29,6 +30,7 @@ pub use lasso::Lasso;
 pub use multinomial::{Parameterization, Solver};
 pub use probit_classifier::ProbitClassifier;
 pub use rmlr::RMLR;
+pub use rvc::{Multiclass, RVC};
 pub use rvr::{RVR, Sparsity, SparsityRule};
 pub use settings::{Intercept, PriorKind, Variant};
 pub use smlr::SMLR;
@@ -74,6 +76,7 @@ pub const METHODS: &[MethodInfo] = &[
     MethodInfo { name: "ProbitClassifier", short: "probit", task: Task::Classification },
     MethodInfo { name: "SMLR", short: "smlr", task: Task::Classification },
     MethodInfo { name: "RMLR", short: "rmlr", task: Task::Classification },
+    MethodInfo { name: "RVC", short: "rvc", task: Task::Classification },
 ];
 
 /// Fits a method chosen by name, with settings as a JSON object: what front ends call.
@@ -210,6 +213,7 @@ pub(crate) fn fit_once(
         "SMLR" | "smlr" => fit_of!(SMLR),
         "RMLR" | "rmlr" => fit_of!(RMLR),
         "RVR" | "rvm" => fit_of!(RVR),
+        "RVC" | "rvc" => fit_of!(RVC),
         "BLS" | "bls" => fit_of!(BLS),
         "FastLaplace" | "flap" => fit_of!(FastLaplace),
         _ => {
