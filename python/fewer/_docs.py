@@ -51,6 +51,9 @@ lam_rule : {"active", "hyperprior"}, default="active"
     published code has it (which may go round in a circle, of which the λ in the middle is then
     taken), or at its best under a hyperprior. Neither leaves a model of pure noise empty; the
     first keeps least of it (benchmarks/results/lam_rule.md).
+multiclass : {"ovr", "multinomial"}, default="ovr"
+    More than two classes one against the rest, or all of them jointly, the last being the
+    reference.
 sparsity : float or {"none", "aic", "bic", "ric"}, default="none"
     c, the price of an effective parameter: a number, 0, 1, log(n)/2 or log(n).
 noise : float, optional

@@ -180,6 +180,16 @@ impl PyModel {
         to_array(py, &values)
     }
 
+    /// The same for the fitted weights, as if there were no doubt about them.
+    fn plug_in_probabilities<'py>(
+        &self,
+        py: Python<'py>,
+        x: Input<'py>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let values = self.apply(py, &x, |features| self.model.plug_in_probabilities(features))?;
+        to_array(py, &values)
+    }
+
     /// The same, averaged over the posterior of the weights.
     fn moderated_probabilities<'py>(
         &self,

@@ -36,6 +36,9 @@ pub struct Predict {
     /// The same averaged over the posterior of the weights, for a model fitted with --uncertainty
     #[arg(long, conflicts_with = "proba")]
     moderated: bool,
+    /// The same for the fitted weights, where --proba averages: for rvc
+    #[arg(long, conflicts_with_all = ["proba", "moderated"])]
+    plug_in: bool,
     /// Add the standard deviation of a new observation, for a model that has a posterior, in a
     /// column named `std`
     #[arg(long)]
@@ -62,9 +65,13 @@ impl Predict {
     pub fn run(self) -> Outcome {
         let out = self.out.as_deref().map(output::check_path).transpose()?;
         let model = input::load(&self.model)?;
-        let proba = self.proba || self.moderated;
+        let proba = self.proba || self.moderated || self.plug_in;
         if proba && model.classes().is_none() {
-            let flag = if self.proba { "--proba" } else { "--moderated" };
+            let flag = match (self.proba, self.moderated) {
+                (true, _) => "--proba",
+                (_, true) => "--moderated",
+                _ => "--plug-in",
+            };
             let problem = "the model predicts numbers, which have no probabilities; leave";
             return Err(Failure::in_file(&self.model, format!("{problem} {flag} out")));
         }
@@ -114,6 +121,9 @@ impl Predict {
                 (true, _) => Matrix::zeros(0, classes.len()),
                 (_, true) => {
                     model.moderated_probabilities(cases.inputs.view()?).map_err(failure)?
+                }
+                _ if self.plug_in => {
+                    model.plug_in_probabilities(cases.inputs.view()?).map_err(failure)?
                 }
                 (_, false) => model.predict_probabilities(cases.inputs.view()?).map_err(failure)?,
             };

@@ -141,8 +141,8 @@ impl<'a> Dataset<'a> {
     /// Gives each row what is known of the classes beforehand, which is added to the outputs of the
     /// model: a column for each class or, of two classes, one that speaks for the second.
     ///
-    /// Only [`SMLR`](crate::method::SMLR) and [`RMLR`](crate::method::RMLR) take offsets, with a
-    /// given λ. The model does not hold them: new rows have theirs, to be added to
+    /// Only [`SMLR`](crate::method::SMLR) and [`RMLR`](crate::method::RMLR) take offsets. The model
+    /// does not hold them: new rows have theirs, to be added to
     /// [`decision`](crate::model::Model::decision).
     ///
     /// ```
@@ -195,7 +195,7 @@ impl<'a> Dataset<'a> {
             None => Ok(()),
             Some(_) => Err(Error::Unavailable {
                 what: format!("{what} with offsets"),
-                hint: "SMLR and RMLR with a given λ take them".into(),
+                hint: "SMLR and RMLR take them".into(),
             }),
         }
     }
@@ -210,7 +210,14 @@ impl<'a> Dataset<'a> {
             },
             (target, _) => target.clone(),
         };
-        Self { target, weights: Some(weights.into()), ..self.clone() }
+        let offset = match (&self.offset, kept) {
+            (Some(offset), Some(kept)) if offset.columns() > 1 => {
+                let values = kept.iter().flat_map(|&c| offset.column(c)).copied().collect();
+                Some(Cow::Owned(Matrix::from_columns(offset.rows(), kept.len(), values)))
+            }
+            (offset, _) => offset.clone(),
+        };
+        Self { target, offset, weights: Some(weights.into()), ..self.clone() }
     }
 
     /// Checks every value once for all sets that are made of these data.
@@ -392,6 +399,11 @@ pub(crate) fn check_features(features: &Features<'_>, names: &[String]) -> Resul
         Some((i, j, value)) => Err(non_finite(i, &names[j], value)),
         None => Ok(()),
     }
+}
+
+/// How many of the rows have a weight above 0.
+pub(crate) fn counted_rows(rows: usize, weights: Option<&[f64]>) -> usize {
+    weights.map_or(rows, |w| w.iter().filter(|w| **w > 0.0).count())
 }
 
 fn non_finite(row: usize, column: &str, value: f64) -> Error {

@@ -548,6 +548,7 @@ impl Common {
             noise_std: None,
             posterior,
             augmentation: None,
+            moderates: false,
             report: Report {
                 termination,
                 iterations: outputs.iter().map(|o| o.outcome.iterations).max().unwrap_or(0),

@@ -167,7 +167,7 @@ impl Evidence<'_> {
             return Err(Error::Unavailable {
                 what: "regression on labels".into(),
                 hint: format!(
-                    "{} needs a number for each row; SMLR and ProbitClassifier take labels",
+                    "{} needs a number for each row; RVC and SMLR take labels",
                     self.method
                 ),
             });
@@ -455,7 +455,7 @@ fn uncertainty(
     Uncertainty { parameters, covariance }
 }
 
-fn certified(mut model: Model, gain: f64, aligned: usize) -> Model {
+pub(super) fn certified(mut model: Model, gain: f64, aligned: usize) -> Model {
     model.report.certificate = Certificate {
         kind: CertificateKind::Evidence,
         value: gain.min(f64::MAX),

@@ -81,7 +81,16 @@ pub enum SparsityRule {
 }
 
 impl Sparsity {
-    fn price(self, weight: f64) -> f64 {
+    pub(super) fn check(self) -> Result<()> {
+        match self {
+            Sparsity::Number(c) if !(c.is_finite() && c >= 0.0) => {
+                Err(Error::setting("sparsity", c, "a number of at least 0 is expected"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn price(self, weight: f64) -> f64 {
         let log = weight.max(1.0).ln();
         match self {
             Sparsity::Number(c) => c,
@@ -177,12 +186,7 @@ impl RVR {
 
     fn check(&self) -> Result<()> {
         check(&self.0.common, self.0.noise, None)?;
-        if let Sparsity::Number(c) = self.0.sparsity
-            && !(c.is_finite() && c >= 0.0)
-        {
-            return Err(Error::setting("sparsity", c, "a number of at least 0 is expected"));
-        }
-        Ok(())
+        self.0.sparsity.check()
     }
 
     fn evidence(&self) -> Evidence<'_> {

@@ -87,7 +87,8 @@ impl Criterion {
                 hint: "the method does not compute it; choose by \"cv\" or \"bic\" instead".into(),
             });
         }
-        let predicted = Predicted::by(model, *data.features(), data.target())?;
+        let predicted =
+            Predicted::with_offset(model, *data.features(), data.target(), data.offset())?;
         let n = data.weights().map_or(data.rows() as f64, |w| w.iter().sum());
         let misfit = match data.target() {
             Target::Numbers(y) => {

@@ -8,6 +8,11 @@
 
 mod block;
 mod dictionary;
+mod laplace;
+#[cfg(test)]
+mod laplace_tests;
+mod linearised;
+mod mode;
 mod noise;
 mod objective;
 mod pool;
@@ -20,6 +25,8 @@ mod tests;
 
 pub(crate) use block::block;
 pub(crate) use dictionary::{Dictionary, FromGram, FromRows};
+pub(crate) use laplace::{FoundMode, maximise_laplace};
+pub(crate) use mode::Rows;
 
 use super::{Observer, Progress, Step, Termination};
 use crate::error::{Error, Result};
