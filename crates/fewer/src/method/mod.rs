@@ -185,7 +185,7 @@ pub fn fit_path(
 
 /// Whether the basis of a method is a kernel unless the settings say otherwise.
 pub(crate) fn uses_kernels(method: &str) -> bool {
-    matches!(method, "RVR" | "rvm")
+    matches!(method, "RVR" | "rvm" | "RVC" | "rvc")
 }
 
 /// Whether fits for many λ start from one another.
