@@ -836,6 +836,28 @@ fn smlr_says_how_sure_it_is() {
 }
 
 #[test]
+fn relevance_vectors_take_numbers_and_classes() {
+    let place = Place::new();
+    place.put("points.csv", points(200, &["near", "far"]));
+    for method in ["rvm", "rvc", "RVC"] {
+        let fit = format!("fit points.csv --target class --method {method} --out model.json");
+        assert_eq!(place.json(&format!("{fit} --json"))["method"], "RVC");
+    }
+    let averaged = place.json("predict model.json points.csv --proba --json");
+    let plain = place.json("predict model.json points.csv --plug-in --json");
+    for i in 0..200 {
+        let of = |json: &Value| json["probability_far"][i].as_f64().unwrap() - 0.5;
+        assert!(of(&averaged).abs() <= of(&plain).abs() + 1e-12);
+    }
+    place.put("three.csv", points(200, &["near", "far", "out"]));
+    place.good("fit three.csv --target class --method rvm --multiclass multinomial --out m.json");
+    let wrong = "fit points.csv --target class --method rvc --task regression --out m.json";
+    place.refused(wrong, &["--method rvc", "classification"]);
+    let houses = with_model();
+    houses.refused("predict model.json houses.csv --plug-in", &["--plug-in"]);
+}
+
+#[test]
 fn errors_are_bounded_where_the_theorems_hold() {
     let place = Place::new();
     place.put("points.csv", points(400, &["near", "far"]));
