@@ -29,7 +29,7 @@ pub struct Settings {
     #[arg(long, value_name = "N")]
     degree: Option<usize>,
     /// Width of a kernel: a number, or `scale` or `median` to read it off the data, or `cv`,
-    /// `bic`, `ebic` or `aic` to choose it [default: scale]
+    /// `bic`, `ebic`, `aic` or (rvm, bls, flap) `evidence` to choose it [default: scale]
     #[arg(long, value_parser = gamma, allow_negative_numbers = true)]
     gamma: Option<Value>,
     /// Constant of the polynomial kernel [default: 1]
@@ -97,6 +97,10 @@ pub struct Settings {
     /// none]
     #[arg(long, value_name = "NUMBER|WORD", value_parser = sparsity, allow_negative_numbers = true)]
     sparsity: Option<Value>,
+    /// Rvm, bls and flap: `augmented` lets the deviations of predictions grow away from the data;
+    /// the model then holds all rows [default: posterior]
+    #[arg(long, value_parser = ["posterior", "augmented"])]
+    variance: Option<String>,
     /// Rvc: more than two classes one against the rest, or jointly [default: ovr]
     #[arg(long, value_parser = ["ovr", "multinomial"])]
     multiclass: Option<String>,
@@ -319,6 +323,7 @@ impl Settings {
             ("schedule", json!(self.schedule)),
             ("noise", json!(self.noise)),
             ("sparsity", json!(self.sparsity)),
+            ("variance", json!(self.variance)),
             ("multiclass", json!(self.multiclass)),
             ("lam_rule", json!(self.lam_rule)),
             ("standardize", json!(self.standardize)),

@@ -20,6 +20,7 @@ use crate::output;
 Examples:
   fewer predict model.json new.csv > predictions.csv
   fewer predict model.json new.csv --proba
+  fewer predict model.json new.csv --std --draws 100
   fewer predict model.json new.csv --missing drop --out predictions.csv")]
 pub struct Predict {
     /// The model file
@@ -46,6 +47,12 @@ pub struct Predict {
     /// columns named `lower` and `upper`
     #[arg(long, value_name = "COVERAGE", allow_negative_numbers = true)]
     interval: Option<f64>,
+    /// Add so many draws of a new observation from the posterior, in columns named `draw_1`, ...
+    #[arg(long, value_name = "N")]
+    draws: Option<usize>,
+    /// Seed of the draws [default: 0]
+    #[arg(long, value_name = "N", requires = "draws")]
+    seed: Option<u64>,
     /// Write one JSON object instead of CSV
     #[arg(long)]
     json: bool,
@@ -96,6 +103,18 @@ impl Predict {
             };
             columns.push(("lower".into(), numbers(found.column(0))));
             columns.push(("upper".into(), numbers(found.column(1))));
+        }
+        if let Some(draws) = self.draws {
+            let seed = self.seed.unwrap_or(0);
+            let found = match cases.is_empty() {
+                true => Matrix::zeros(0, draws),
+                false => {
+                    model.sample_y(cases.inputs.view()?, draws, seed, true).map_err(failure)?
+                }
+            };
+            for k in 0..draws {
+                columns.push((format!("draw_{}", k + 1), numbers(found.column(k))));
+            }
         }
         if proba {
             let found = match (cases.is_empty(), self.moderated) {

@@ -313,6 +313,7 @@ impl Common {
         if !wanted.offset {
             data.without_offset("this method")?;
         }
+        data.without_noise_precision("this method")?;
         let deadline = self.deadline();
         on_threads(self.n_jobs, || {
             let basis = self.basis()?;
@@ -546,6 +547,7 @@ impl Common {
             base,
             noise_std: None,
             posterior,
+            augmentation: None,
             moderates: false,
             report: Report {
                 termination,

@@ -1,10 +1,14 @@
 //! A fitted model: few terms, their weights, and how they were found.
 
+mod augmented;
+mod draws;
 mod explain;
 mod file;
 mod posterior;
 mod report;
 
+pub(crate) use augmented::Augmentation;
+pub use draws::Draw;
 pub use explain::{Explanation, number};
 pub use posterior::{Interval, Parameter, Posterior};
 pub use report::{Certificate, CertificateKind, DroppedColumn, Report};
@@ -115,6 +119,9 @@ pub struct Model {
     pub(crate) noise_std: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) posterior: Option<Posterior>,
+    /// Training rows, for a variance that grows away from them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) augmentation: Option<Augmentation>,
     /// Whether probabilities are averaged over the posterior.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) moderates: bool,

@@ -165,7 +165,7 @@ impl Model {
         self.posterior.as_ref()
     }
 
-    fn posterior_needed(&self, what: &str) -> Result<&Posterior> {
+    pub(super) fn posterior_needed(&self, what: &str) -> Result<&Posterior> {
         self.posterior.as_ref().ok_or_else(|| Error::Unavailable {
             what: what.into(),
             hint: match (self.method.as_str(), self.noise_std) {
@@ -265,9 +265,13 @@ impl Model {
             });
         }
         self.posterior_needed("the standard deviation of a prediction")?;
-        let variance = self.output_variance(features)?;
+        let features = features.into();
+        let mut variance = self.output_variance(features)?.column(0).to_vec();
+        if let Some(added) = self.augmented_variance(features)? {
+            variance.iter_mut().zip(added).for_each(|(v, a)| *v += a);
+        }
         let noise = self.noise_std.unwrap_or(0.0);
-        Ok(variance.column(0).iter().map(|v| noise.hypot(v.sqrt())).collect())
+        Ok(variance.iter().map(|v| noise.hypot(v.sqrt())).collect())
     }
 
     /// The interval that holds a new observation with so much probability, for each row: a column
