@@ -66,7 +66,7 @@ fn methods() -> Vec<(&'static str, &'static str)> {
         ("rvc", r#"{"basis": "linear"}"#),
         ("rvc", r#"{"basis": "linear", "sparsity": "bic", "fit_intercept": false}"#),
         ("rvc", r#"{"basis": "linear", "fit_intercept": "penalised", "max_terms": 4}"#),
-        ("rvc", r#"{}"#),
+        ("rvc", r#"{"basis": "rbf"}"#),
         ("rvc", r#"{"basis": "matern32", "candidates": 10, "sparsity": "aic"}"#),
         ("probit", r#"{}"#),
         ("probit", r#"{"prior": "laplace"}"#),
@@ -562,7 +562,7 @@ fn certificates_are_true() {
         for method in methods() {
             let linear = !has_kernels(method) && !method.1.contains("polynomial");
             let other = ["paper", "penalised", "adaptive", "relaxed", "max_terms"];
-            let evidence = ["rvm", "bls", "flap"].contains(&method.0);
+            let evidence = ["rvm", "bls", "flap", "rvc"].contains(&method.0);
             if !linear || evidence || other.iter().any(|o| method.1.contains(o)) {
                 continue;
             }

@@ -63,7 +63,7 @@ use serde::{Deserialize, Serialize};
 /// assert!(model.predict_probabilities(points)?[(0, 1)] > 0.9);
 /// # Ok::<(), fewer::Error>(())
 /// ```
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RVC(Settings);
 
@@ -99,12 +99,6 @@ impl Default for Settings {
             class_weight: None,
             common: Common { basis: BasisKind::Rbf, ..Common::default() },
         }
-    }
-}
-
-impl Default for RVC {
-    fn default() -> Self {
-        Self(Settings::default())
     }
 }
 

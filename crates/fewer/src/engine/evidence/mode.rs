@@ -295,7 +295,8 @@ pub(super) fn find_mode(
             dot(&step, &slope) + shift.iter().zip(&totals).map(|(s, t)| s * t).sum::<f64>();
         let size = 1.0 + joint.abs();
         let flat = promise < FLAT * size;
-        let done = !(promise > EXACT * size) || flat && promise > 0.25 * last;
+        let exact = promise.is_nan() || promise <= EXACT * size;
+        let done = exact || flat && promise > 0.25 * last;
         let arrived = |eta: Matrix, terms: Terms, intercepts: Vec<f64>| Mode {
             terms,
             intercepts,
