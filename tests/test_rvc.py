@@ -16,9 +16,7 @@ from sklearn.model_selection import StratifiedKFold
 import fewer
 from fewer import RVC
 
-DATA = Path(
-    os.environ.get("FEWER_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data"
-)
+DATA = Path(os.environ.get("FEWER_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
 
 
 @pytest.fixture
@@ -48,7 +46,7 @@ def test_the_mode_and_the_evidence_are_those_of_the_precisions(moons):
         return float(np.logaddexp(0, eta).sum() - y @ eta + 0.5 * alpha @ w**2)
 
     best = minimize(joint, np.zeros_like(w), method="BFGS", options={"gtol": 1e-8})
-    np.testing.assert_allclose(best.x, w, atol=1e-4)
+    np.testing.assert_allclose(best.x, w, rtol=1e-3)
     evidence = -joint(w) + 0.5 * (np.log(alpha).sum() - np.linalg.slogdet(hessian)[1])
     assert model.log_evidence_ == pytest.approx(evidence, abs=1e-6)
     assert model.objective_ == pytest.approx(-evidence, abs=1e-6)
@@ -88,7 +86,7 @@ def test_several_classes(multiclass, basis):
     model = RVC(multiclass=multiclass, basis=basis).fit(X, names)
     assert model.score(X, names) > 0.94
     assert model.coef_.shape[0] == 3
-    for moderated in (True, False):
+    for moderated in (False, True):
         p = model.predict_proba(X, moderated)
         np.testing.assert_allclose(p.sum(axis=1), 1)
         np.testing.assert_allclose(model.predict_log_proba(X, moderated), np.log(p))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +19,9 @@ from fewer._base import (
 from fewer._docs import documented
 from fewer._select import CV, Rule
 from fewer.rvr import Sparsity
+
+if TYPE_CHECKING:
+    from fewer import _core
 
 Multiclass = Literal["ovr", "multinomial"]
 
@@ -144,6 +147,10 @@ class RVC(Classifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+
+    def _read(self, model: _core.Model) -> None:
+        super()._read(model)
+        self.log_evidence_ = model.log_evidence
 
     def predict_proba(self, X: Any, moderated: bool = True) -> NDArray[np.float64]:
         """Predict the probabilities of the classes.

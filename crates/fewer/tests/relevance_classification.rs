@@ -165,16 +165,25 @@ fn separable_lonely_and_many_classes() {
         }
     }
     // A hundred classes, two rows each, and then one.
-    for (rows, classes) in [(200, 100), (30, 30)] {
+    for (rows, classes, multiclass) in [
+        (200, 100, Multiclass::Ovr),
+        (30, 30, Multiclass::Ovr),
+        (20, 10, Multiclass::Multinomial),
+        (12, 12, Multiclass::Multinomial),
+    ] {
         let view = DenseView::by_rows(&x[..2 * rows], rows, 2).unwrap();
-        for multiclass in [Multiclass::Ovr, Multiclass::Multinomial] {
-            let target = Target::labels((0..rows).map(|i| (i % classes) as i64));
-            let data = Dataset::new(view, target).unwrap();
-            let model = RVC::new().multiclass(multiclass).fit(&data).unwrap();
-            let p = model.predict_probabilities(view).unwrap();
-            assert!(p.as_slice().iter().all(|p| p.is_finite() && *p >= 0.0));
-        }
+        let target = Target::labels((0..rows).map(|i| (i % classes) as i64));
+        let data = Dataset::new(view, target).unwrap();
+        let model = RVC::new().multiclass(multiclass).fit(&data).unwrap();
+        let p = model.predict_probabilities(view).unwrap();
+        assert!(p.as_slice().iter().all(|p| p.is_finite() && *p >= 0.0));
     }
+    // A hundred classes jointly, as far as a second takes it.
+    let view = DenseView::by_rows(&x, 200, 2).unwrap();
+    let data = Dataset::new(view, Target::labels((0..200).map(|i| i64::from(i % 100)))).unwrap();
+    let joint = RVC::new().multiclass(Multiclass::Multinomial).max_time(1.0).fit(&data).unwrap();
+    let p = joint.predict_probabilities(view).unwrap();
+    assert!(p.as_slice().iter().all(|p| p.is_finite() && *p >= 0.0));
 }
 
 #[test]

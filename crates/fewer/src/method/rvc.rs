@@ -169,7 +169,8 @@ impl RVC {
             let parts = if joint {
                 let last = classes.len() - 1;
                 let likelihood = Multinomial::new(codes, classes.len(), last, weights);
-                let fit = self.maximise(&shared, likelihood, shared.observer)?;
+                // On a thread of the pool, from which small products need not be handed over.
+                let fit = rayon::scope(|_| self.maximise(&shared, likelihood, shared.observer))?;
                 vec![Part { fit, outputs: (0..last).collect() }]
             } else {
                 self.against_rest(&shared, codes, classes.len(), weights)?

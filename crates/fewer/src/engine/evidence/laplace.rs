@@ -278,6 +278,9 @@ impl<'a> Laplace<'a> {
         for round in 0..STEPS {
             observer.check()?;
             self.prune()?;
+            if self.options.deadline.is_some_and(|d| Instant::now() >= d) {
+                break;
+            }
             let (free, gradient, curvature) = self.movable();
             let steepest = size(&gradient);
             if free.is_empty() {

@@ -247,6 +247,8 @@ const KICKS: [Kick; 7] = [
     Kick::Part { precision: 10.0, out: -0.5 },
 ];
 const FEW_CANDIDATES: usize = 1000;
+/// Looks at all candidates after which a round is given up.
+const LONGEST_ROUND: usize = 300;
 /// Steps of λ after which it is taken to go round in a circle.
 const LONGEST_CIRCLE: usize = 400;
 /// How closely columns settle at least.
@@ -355,6 +357,9 @@ impl<'a> Ascent<'a> {
         let mut kick = kicks.iter().cycle();
         // Sets of columns of which no exchange leads on.
         let mut ends: HashSet<Vec<usize>> = HashSet::new();
+        // Gains that count: rounds of the search leave small ones to the end.
+        let mut tol = options.tol;
+        let (mut round, mut last) = (0, false);
         let mut failures = 0;
         // How closely the active columns settle: not much closer than there is to gain elsewhere.
         let closest = 0.1 * options.tol;
@@ -367,11 +372,11 @@ impl<'a> Ascent<'a> {
             self.all.refresh(&self.posterior);
             let mut gains = self.gains();
             gain = largest(&gains);
-            if gain <= options.tol && self.hold_noise {
+            if gain <= tol && self.hold_noise {
                 hold = 0;
                 continue;
             }
-            if gain <= options.tol && settled > closest {
+            if gain <= tol && settled > closest {
                 self.settle(closest)?;
                 self.all.refresh(&self.posterior);
                 gains = self.gains();
@@ -401,7 +406,10 @@ impl<'a> Ascent<'a> {
                 break;
             }
             let value = -objective;
-            let acted = if gain > options.tol {
+            round += 1;
+            let acted = if best.is_some() && !last && round > LONGEST_ROUND {
+                false
+            } else if gain > tol {
                 self.add_some(&gains)?
             } else {
                 let columns = self.sorted();
@@ -414,7 +422,7 @@ impl<'a> Ascent<'a> {
             if acted || self.hyper_change > 1e-6 {
                 continue;
             }
-            if !searches || self.active.is_empty() {
+            if !searches || last || self.active.is_empty() && best.is_none() {
                 termination = Termination::Converged;
                 break;
             }
@@ -427,13 +435,12 @@ impl<'a> Ascent<'a> {
             {
                 self.restore(best)?;
             }
+            round = 0;
             if failures >= kicks.len() {
-                self.settle(closest)?;
-                self.all.refresh(&self.posterior);
-                gain = largest(&self.gains());
-                termination = Termination::Converged;
-                break;
+                (last, tol, hold) = (true, options.tol, 0);
+                continue;
             }
+            tol = options.tol.max(LOOSE);
             let Some(&next) = kick.next() else { break };
             hold = self.kick(next)?;
             settled = LOOSE.max(closest);
@@ -441,7 +448,7 @@ impl<'a> Ascent<'a> {
         if self.posterior.sigma.rows() != self.active.len() {
             self.refactor()?;
         }
-        if let Some(best) = best.filter(|b| b.value > self.value()) {
+        if let Some(best) = best.filter(|b| b.value > self.value() + options.tol) {
             self.restore(best)?;
         }
         if termination == Termination::Converged {
