@@ -546,6 +546,7 @@ impl Common {
             base,
             noise_std: None,
             posterior,
+            draws: None,
             report: Report {
                 termination,
                 iterations: outputs.iter().map(|o| o.outcome.iterations).max().unwrap_or(0),

@@ -1,6 +1,7 @@
 //! The methods of the papers: each a small file that names a likelihood, a prior, a basis and an
 //! engine.
 
+mod bayesian_lasso;
 mod bls;
 mod classes;
 mod common;
@@ -20,6 +21,7 @@ mod smlr;
 mod sparse_regressor;
 mod training;
 
+pub use bayesian_lasso::{BayesianLasso, Estimate};
 pub use bls::BLS;
 pub use classes::{BalancedRule, ClassWeight};
 pub use common::BasisKind;
@@ -71,6 +73,7 @@ pub const METHODS: &[MethodInfo] = &[
     MethodInfo { name: "RVR", short: "rvm", task: Task::Regression },
     MethodInfo { name: "BLS", short: "bls", task: Task::Regression },
     MethodInfo { name: "FastLaplace", short: "flap", task: Task::Regression },
+    MethodInfo { name: "BayesianLasso", short: "blasso", task: Task::Regression },
     MethodInfo { name: "ProbitClassifier", short: "probit", task: Task::Classification },
     MethodInfo { name: "SMLR", short: "smlr", task: Task::Classification },
     MethodInfo { name: "RMLR", short: "rmlr", task: Task::Classification },
@@ -166,6 +169,7 @@ pub(crate) fn fit_once(
         "RVR" | "rvm" => fit_of!(RVR),
         "BLS" | "bls" => fit_of!(BLS),
         "FastLaplace" | "flap" => fit_of!(FastLaplace),
+        "BayesianLasso" | "blasso" => fit_of!(BayesianLasso),
         _ => {
             let known: Vec<&str> = METHODS.iter().map(|m| m.short).collect();
             Err(Error::setting("method", method, format!("known methods: {}", known.join(", "))))

@@ -157,7 +157,8 @@ impl Model {
                     && t.weights.len() == outputs
                     && t.weights.iter().all(|w| w.is_finite())
             })
-            && self.posterior.as_ref().is_none_or(|p| p.fits(outputs, self.terms.len()));
+            && self.posterior.as_ref().is_none_or(|p| p.fits(outputs, self.terms.len()))
+            && self.draws.as_ref().is_none_or(|d| d.fits(outputs, self.terms.len()));
         if consistent {
             return Ok(());
         }

@@ -1,10 +1,13 @@
 //! A fitted model: few terms, their weights, and how they were found.
 
+mod draws;
 mod explain;
 mod file;
 mod posterior;
 mod report;
 
+pub(crate) use draws::quantile;
+pub use draws::{Diagnostic, Draws};
 pub use explain::{Explanation, number};
 pub use posterior::{Interval, Parameter, Posterior};
 pub use report::{Certificate, CertificateKind, DroppedColumn, Report};
@@ -96,6 +99,8 @@ pub struct Model {
     pub(crate) noise_std: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) posterior: Option<Posterior>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) draws: Option<Draws>,
     pub(crate) report: Report,
 }
 

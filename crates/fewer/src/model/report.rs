@@ -18,6 +18,9 @@ pub enum CertificateKind {
     /// The largest gain of log evidence (less what the prior asks for) that adding one more column
     /// would bring; no claim of global optimality is made.
     Evidence,
+    /// The largest split-R̂ of all numbers that were sampled, less 1: chains that agree have one
+    /// near 0. The scope tells the smallest effective number of draws.
+    Sampling,
 }
 
 /// Evidence that a fit is what it claims to be.
