@@ -14,6 +14,7 @@ from fewer import kernels, plots
 from fewer._base import Certificate, EmptyModelWarning, Explanation, load
 from fewer._bound import Bound, RiskBound
 from fewer._select import Selection
+from fewer.bayesian_lasso import BayesianLasso
 from fewer.bls import BLS
 from fewer.evaluation import Evaluation, cross_validate
 from fewer.fast_laplace import FastLaplace
@@ -30,6 +31,7 @@ __all__ = [
     "RVR",
     "SMLR",
     "SMLRCV",
+    "BayesianLasso",
     "Bound",
     "Certificate",
     "EmptyModelWarning",

@@ -82,10 +82,12 @@ class Certificate:
         part of the empty model's. ``"stationarity"``: largest relative violation of the
         conditions of a stationary point; no global optimality is claimed. ``"evidence"``: the
         largest gain of log evidence that adding one more column would bring; the same.
+        ``"sampling"``: the largest split-R̂ of all numbers that were sampled, less 1.
     value : float
         The measure.
     scope : str
-        What it covers: ``"all"`` columns, or the ``"support"`` only.
+        What it covers: ``"all"`` columns, or the ``"support"`` only; for sampling, the smallest
+        effective number of draws.
     """
 
     kind: str

@@ -121,12 +121,16 @@ fn evidence_methods_and_their_settings() {
         "--method rvm --basis linear --solver block",
         "--method bls --lam-rule hyperprior",
         "--method flap --lam 0.01 --noise 0.5",
+        "--method blasso --lam 2 --estimate mean --chains 2 --draws 300 --warmup 50 --thin 2",
+        "--method blasso --lam-shape 2 --lam-rate 0.1 --inclusion 0.5 --seed 3",
     ] {
         let fit = place.json(&format!("fit houses.csv --target price --out m.json --json {flags}"));
         assert!(!fit["coef"].as_array().unwrap().is_empty(), "{flags}");
     }
     let text = place.good("fit houses.csv --target price --out m.json --method bls");
     assert!(text.contains("largest gain left"), "{text}");
+    let text = place.good("fit houses.csv --target price --out m.json --method blasso");
+    assert!(text.contains("worst R̂ − 1") && text.contains("effective draws"), "{text}");
     place.refused(
         "fit houses.csv --target price --out m.json --method rvm --sparsity -1",
         &["--sparsity -1"],

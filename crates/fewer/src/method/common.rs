@@ -555,6 +555,7 @@ impl Common {
                 lam: fitted.lam,
                 log_evidence: None,
                 selection: None,
+                tried: Vec::new(),
                 rows: shared.rows,
                 dropped: shared.dropped.clone(),
                 notes: fitted.notes,

@@ -43,7 +43,7 @@ use crate::engine::Observer;
 pub use crate::engine::coordinate::Schedule;
 use crate::error::{Error, Result};
 use crate::model::Model;
-use crate::select::Search;
+use crate::select::{Search, auto};
 use serde_json::{Map, Value};
 
 /// What a method predicts.
@@ -79,6 +79,9 @@ pub const METHODS: &[MethodInfo] = &[
     MethodInfo { name: "RMLR", short: "rmlr", task: Task::Classification },
 ];
 
+/// The name that lets [`fit`] choose among all methods: see [`auto`].
+pub const AUTO: &str = "auto";
+
 /// Fits a method chosen by name, with settings as a JSON object: what front ends call.
 ///
 /// Words such as `"lam": "cv"` choose settings first: see [`select`](crate::select).
@@ -100,6 +103,9 @@ pub fn fit(
     data: &Dataset<'_>,
     observer: &dyn Observer,
 ) -> Result<Model> {
+    if method == AUTO {
+        return auto(settings, functions, data, observer);
+    }
     let search = Search::new(method, settings)?.functions(functions.clone());
     if search.is_empty() {
         return fit_once(method, &search.method_settings(), functions, data, observer);

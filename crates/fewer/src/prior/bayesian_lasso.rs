@@ -33,14 +33,27 @@ impl SampledPrior for BayesianLasso {
         }
     }
 
-    fn log_rescaled(&self, t: f64, columns: usize, sum: f64) -> Option<f64> {
-        Some(match self.hyperprior {
-            // λ|w| stays as it is, and so does λᵖ dw; what is left is the law of λ².
-            Some(prior) => {
-                -2.0 * prior.shape * t - prior.rate * self.lam * self.lam * (-2.0 * t).exp()
-            }
+    fn can_be_rescaled(&self) -> bool {
+        true
+    }
+
+    fn log_weights_rescaled(&self, t: f64, columns: usize, sum: f64) -> f64 {
+        match self.hyperprior {
+            // λ|w| stays as it is, and so does λᵖ dw.
+            Some(prior) => self.log_lam_rescaled(prior, t),
             None => columns as f64 * t - self.lam * sum * t.exp(),
-        })
+        }
+    }
+
+    fn log_variances_rescaled(&self, t: f64, variances: &[f64]) -> f64 {
+        match self.hyperprior {
+            // λ²τ stays as it is, and so does λ²ᵖ dτ.
+            Some(prior) => self.log_lam_rescaled(prior, t),
+            None => {
+                let sum: f64 = variances.iter().sum();
+                2.0 * variances.len() as f64 * t - 0.5 * self.lam.powi(2) * sum * (2.0 * t).exp()
+            }
+        }
     }
 
     fn rescale(&mut self, t: f64) {
@@ -51,5 +64,12 @@ impl SampledPrior for BayesianLasso {
 
     fn lam(&self) -> Option<f64> {
         Some(self.lam)
+    }
+}
+
+impl BayesianLasso {
+    /// What is left of the law of λ² at λ²e⁻²ᵗ, with dλ/λ for t.
+    fn log_lam_rescaled(&self, prior: GammaOfSquare, t: f64) -> f64 {
+        -2.0 * prior.shape * t - prior.rate * self.lam * self.lam * (-2.0 * t).exp()
     }
 }

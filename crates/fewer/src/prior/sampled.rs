@@ -7,10 +7,20 @@ pub(crate) trait SampledPrior: Send {
     /// Draws all τ, and λ where it is free, given the weights w/σ.
     fn draw(&mut self, relative: &[f64], variances: &mut [f64], stream: &mut Stream);
 
-    /// log of the density of w·eᵗ, λ·e⁻ᵗ (or of w·eᵗ where λ is held) relative to that of w, λ,
-    /// with the factor that changes of variables bring; `sum` is Σ|w|/σ. `None`: no such move.
-    fn log_rescaled(&self, _t: f64, _columns: usize, _sum: f64) -> Option<f64> {
-        None
+    /// Whether weights or variances, and λ with them, may be multiplied by one number.
+    fn can_be_rescaled(&self) -> bool {
+        false
+    }
+
+    /// log of the density of w·eᵗ, λ·e⁻ᵗ (or of w·eᵗ where λ is held), up to a constant and with
+    /// the factor that the change of variables brings; `sum` is Σ|w|/σ of so many columns.
+    fn log_weights_rescaled(&self, _t: f64, _columns: usize, _sum: f64) -> f64 {
+        0.0
+    }
+
+    /// The same of τ·e²ᵗ, λ·e⁻ᵗ.
+    fn log_variances_rescaled(&self, _t: f64, _variances: &[f64]) -> f64 {
+        0.0
     }
 
     /// Takes λ·e⁻ᵗ for λ where it is free.

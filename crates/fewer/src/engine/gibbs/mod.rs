@@ -4,7 +4,10 @@
 //! Two blocks suffice (Rajaratnam, Sparks, Khare & Zhang 2019): (σ², w) given τ, the weights
 //! integrated out of σ²; and (λ, τ) given (w, σ²), the variances integrated out of λ. Between
 //! them w and 1/λ are multiplied by one number drawn from its conditional (Liu & Sabatti 2000),
-//! along which the two blocks alone would creep where the data say little of the weights.
+//! along which the two blocks alone would creep where the data say little of the weights. Where
+//! there are nearly as many columns as rows, or more, that is not enough: √τ and 1/λ are
+//! multiplied by one number too, weights and noise integrated out (as the global scale of Johndrow,
+//! Orenstein & Bhattacharya 2020).
 
 mod diagnostics;
 #[cfg(test)]
@@ -27,6 +30,11 @@ use weights::Weights;
 
 /// Draws between two looks at the clock and at the observer.
 const LOOK: usize = 64;
+/// Columns, as a part of the rows, above which variances are rescaled as a whole: a second
+/// factorisation in each step, which pays where chains creep.
+const CREEPING: f64 = 0.5;
+/// Part of the proposed factors that should be taken (Gelman, Roberts & Gilks 1996).
+const TAKEN: f64 = 0.44;
 /// A chain that time cut short has at least so many draws.
 const FEWEST: usize = 16;
 
@@ -132,6 +140,9 @@ impl<P: SampledPrior> Walk<'_, P> {
         let options = self.options;
         let columns = data.columns();
         let mut weights = Weights::new(data, *square, self.observer);
+        let creeps = columns as f64 > CREEPING * freedom && self.prior.can_be_rescaled();
+        let mut other = creeps.then(|| Weights::new(data, *square, self.observer));
+        let mut width = 1.0;
         let mut w = vec![0.0; columns];
         // Chains begin far from each other: columns have a mean square length of 1.
         let spread = (2.0 * self.stream.normal()).exp();
@@ -148,7 +159,24 @@ impl<P: SampledPrior> Walk<'_, P> {
                     break;
                 }
             }
-            let quadratic = weights.condition(&variances)?;
+            let mut quadratic = weights.condition(&variances, 1.0)?;
+            if let Some(other) = &mut other {
+                let t = width * self.stream.normal();
+                let found = other.condition(&variances, t.exp())?;
+                let gain = self.log_marginal(other, found) - self.log_marginal(&weights, quadratic)
+                    + self.prior.log_variances_rescaled(t, &variances)
+                    - self.prior.log_variances_rescaled(0.0, &variances);
+                if step < options.warmup {
+                    let taken = gain.min(0.0).exp();
+                    width *= ((taken - TAKEN) / ((step + 1) as f64).sqrt()).exp();
+                    width = width.clamp(1e-3, 10.0);
+                }
+                if self.stream.uniform().ln() < gain {
+                    std::mem::swap(&mut weights, other);
+                    quadratic = found;
+                    self.prior.rescale(t);
+                }
+            }
             let variance = match *noise {
                 NoisePrior::Known(variance) => variance,
                 NoisePrior::Inverse { shape, rate } => {
@@ -179,22 +207,36 @@ impl<P: SampledPrior> Walk<'_, P> {
         Ok(chain)
     }
 
+    /// log p(y | τ) with weights and noise integrated out, up to a constant.
+    fn log_marginal(&self, weights: &Weights<'_>, quadratic: f64) -> f64 {
+        let fit = match self.problem.noise {
+            NoisePrior::Known(variance) => 0.5 * quadratic / variance,
+            NoisePrior::Inverse { shape, rate } => {
+                (shape + 0.5 * self.problem.freedom) * (rate + 0.5 * quadratic).ln()
+            }
+        };
+        -0.5 * weights.log_determinant() - fit
+    }
+
     /// Draws log c for weights c·w and λ/c by one step of slice sampling (Neal 2003), whose
     /// width must not depend on where it stands.
     fn rescaling(&mut self, w: &[f64], fitted: f64, product: f64) -> Option<f64> {
+        if !self.prior.can_be_rescaled() {
+            return None;
+        }
         let sum: f64 = w.iter().map(|w| w.abs()).sum();
         let prior = &self.prior;
         let log_density = |t: f64| {
             let factor = t.exp();
             let data = factor * (product - 0.5 * factor * fitted);
-            Some(data + prior.log_rescaled(t, w.len(), sum)?)
+            data + prior.log_weights_rescaled(t, w.len(), sum)
         };
         let stream = &mut self.stream;
-        let level = log_density(0.0)? + stream.uniform().ln();
+        let level = log_density(0.0) + stream.uniform().ln();
         if !level.is_finite() {
             return None;
         }
-        let above = |t: f64| log_density(t).is_some_and(|value| value > level);
+        let above = |t: f64| log_density(t) > level;
         let mut low = -stream.uniform();
         let mut high = low + 1.0;
         while low > -100.0 && above(low) {

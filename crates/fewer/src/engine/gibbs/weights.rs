@@ -73,9 +73,9 @@ impl<'a> Weights<'a> {
         }
     }
 
-    /// Takes variances τ; yᵀ(I + XTXᵀ)⁻¹y, in which the weights are integrated out.
-    pub fn condition(&mut self, variances: &[f64]) -> Result<f64> {
-        self.root.iter_mut().zip(variances).for_each(|(r, v)| *r = v.sqrt());
+    /// Takes variances τ·factor²; yᵀ(I + XTXᵀ)⁻¹y, in which the weights are integrated out.
+    pub fn condition(&mut self, variances: &[f64], factor: f64) -> Result<f64> {
+        self.root.iter_mut().zip(variances).for_each(|(r, v)| *r = factor * v.sqrt());
         match self.data {
             // = yᵀy − |L⁻¹√TXᵀy|² with LLᵀ = I + √TXᵀX√T: all eigenvalues are at least 1.
             Regression::Products { gram, cross } => {
@@ -118,6 +118,17 @@ impl<'a> Weights<'a> {
                 self.factor = Factor::Large(factor);
                 Ok(dot(&self.solved, &self.solved))
             }
+        }
+    }
+
+    /// log |I + XTXᵀ| for the variances last taken.
+    pub fn log_determinant(&self) -> f64 {
+        match &self.factor {
+            Factor::Small(rows) => {
+                let p = self.root.len();
+                -2.0 * (0..p).map(|i| rows[i * p + i].ln()).sum::<f64>()
+            }
+            Factor::Large(factor) => factor.log_determinant(),
         }
     }
 
