@@ -390,6 +390,9 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         self.dropped_columns_ = dict(model.dropped)
         self.notes_ = model.notes
         self.selection_ = _select.Selection._of(model.selection)
+        self.__dict__.pop("tried_", None)  # of an earlier fit
+        if model.tried is not None:
+            self.tried_ = _select.Tried._of(model.tried)
 
     def _of_basis(self, kept: NDArray[np.float64], other: float) -> NDArray[np.float64]:
         """Return what is known of the terms kept for all functions of the basis, save kernels."""

@@ -8,7 +8,16 @@ from numpy.typing import NDArray
 from fewer._data import Input, Labels, Target
 from fewer._select import Pairs
 
-__all__ = ["Model", "_panic", "_restore", "evaluate", "fit", "fit_path", "kernel_matrix"]
+__all__ = [
+    "Model",
+    "_panic",
+    "_restore",
+    "evaluate",
+    "fit",
+    "fit_path",
+    "kernel_matrix",
+    "stability",
+]
 
 class Progress(Protocol):
     def __call__(self, iteration: int, terms: int, objective: float, residual: float) -> None: ...
@@ -40,6 +49,16 @@ def evaluate(
 ) -> tuple[
     str, NDArray[np.float64] | None, NDArray[np.float64] | None, NDArray[np.uintp] | None
 ]: ...
+def stability(
+    method: str,
+    settings: str,
+    problem: Problem,
+    subsamples: int,
+    threshold: float,
+    max_false: float | None,
+    lams: list[float],
+    seed: int,
+) -> str: ...
 def kernel_matrix(
     x: Input,
     centres: NDArray[np.float64],
@@ -132,6 +151,8 @@ class Model:
     def lam(self) -> float | None: ...
     @property
     def selection(self) -> str | None: ...
+    @property
+    def tried(self) -> str | None: ...
     @property
     def dropped(self) -> list[tuple[str, str]]: ...
     @property

@@ -138,6 +138,32 @@ fn evidence_methods_and_their_settings() {
 }
 
 #[test]
+fn the_method_is_chosen() {
+    let place = with_houses();
+    let text = place.good("fit houses.csv --target price --out m.json --method auto --max-terms 3");
+    assert!(text.contains("tried") && text.contains("chosen"), "{text}");
+    assert!(text.contains("auto chose"), "{text}");
+    let text = place.good("explain m.json");
+    assert!(!text.is_empty());
+    place.refused(
+        "fit houses.csv --target price --out m.json --method auto --basis rbf",
+        &["auto has the settings", "basis"],
+    );
+}
+
+#[test]
+fn stable_terms() {
+    let place = with_houses();
+    let flags = "houses.csv --target price --method lasso --lam-ratio 0.1 --subsamples 20";
+    let text = place.good(&format!("stability {flags} --svg s.svg --out s.csv"));
+    assert!(text.contains("stable") && text.contains("expected by chance"), "{text}");
+    let found = place.json(&format!("stability {flags} --json"));
+    assert_eq!(found["subsamples"], 20);
+    assert!(found["terms"][0]["frequency"].as_f64().unwrap() > 0.9);
+    place.refused(&format!("stability {flags} --threshold 0.4"), &["threshold", "above 0.5"]);
+}
+
+#[test]
 fn the_lasso_and_its_settings() {
     let place = with_houses();
     let fit = |flags: &str| {

@@ -538,6 +538,13 @@ impl PyModel {
         serde_json::to_string(selection).ok()
     }
 
+    /// The methods that were tried, as JSON, where the method was chosen.
+    #[getter]
+    fn tried(&self) -> Option<String> {
+        let tried = &self.model.report().tried;
+        if tried.is_empty() { None } else { serde_json::to_string(tried).ok() }
+    }
+
     /// Columns that took no part, with the reasons.
     #[getter]
     fn dropped(&self) -> Vec<(String, String)> {

@@ -33,7 +33,7 @@ pub fn stability_svg(found: &Stability) -> String {
     let names: Vec<String> = shown.iter().map(|t| shortened(&t.name, WIDEST_NAME)).collect();
     let name_width = names.iter().map(|n| text_width(n)).fold(40.0, f64::max);
     let left = 16.0 + name_width + 16.0;
-    let scale = Scale::covering([0.0, 1.0], 0.0, left, WIDTH - 64.0);
+    let scale = Scale::covering([0.0, 1.0].into_iter(), 0.0, left, WIDTH - 64.0);
     for (k, term) in shown.iter().enumerate() {
         let y = TOP + ROW * k as f64;
         let middle = y + ROW / 2.0 + 4.5;
