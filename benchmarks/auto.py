@@ -1,12 +1,12 @@
-"""Whether `fewer.auto` is as good as the best single method, in folds that have no part in its choice.
+"""Whether `fewer.auto` is as good as the best single method, in folds without a part in its choice.
 
     python -m benchmarks.auto [--save]
 
 Data sets are those of `FEWER_DATA`, by default `../shared/data`. Rows are shuffled and divided into
 five folds; in each, `auto` chooses from the other rows alone, and every method that it tries is
-fitted to the same rows, choosing its own settings there. Scores are mean squared errors as a part of
-the target's variance, and deviances (−2 log p per row) of classes. The best single method is the
-best one in these folds, in hindsight; "within" tells whether auto's mean is within one standard
+fitted to the same rows, choosing its own settings there. Scores are mean squared errors as a part
+of the target's variance, and deviances (−2 log p per row) of classes. The best single method is
+the best one in these folds, in hindsight; "within" tells whether auto's mean is within one standard
 error of its. Seconds are those of one `auto` on four fifths of the rows.
 """
 
@@ -129,7 +129,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     lines = [
         __doc__ or "",
-        "| data | rows × columns | auto (terms) | best single ± s.e. (terms) | within | chosen | s |",
+        "| data | size | auto (terms) | best single ± s.e. (terms) | within | chosen | seconds |",
         "|---|---|---|---|---|---|---|",
     ]
     everything = []

@@ -4,9 +4,10 @@
 
 The model of Park & Casella 2008 on the diabetes data, columns and target as in their paper, λ² ~
 Gamma(1, 1.78). The figure is the smallest bulk effective number of draws over all weights and λ,
-as ArviZ computes it for both, divided by CPU seconds in one thread. For fewer that is the whole fit,
-warm-up and diagnostics included; for NumPyro sampling alone, after warm-up and compilation. NUTS is
-run on the weights themselves and on weights in units of the prior's scale, with the likelihood of
+as ArviZ computes it for both, divided by CPU seconds in one thread. For fewer that is the whole
+fit, warm-up and diagnostics included; for NumPyro sampling alone, after warm-up and compilation.
+NUTS is run on the weights themselves and on weights in units of the prior's scale, with the
+likelihood of
 all rows and with that of XᵀX and Xᵀy, which is the same; one chain, and four at once. Libraries
 take turns; shown is the best of each.
 """
@@ -150,7 +151,8 @@ def main() -> None:
     for label, (draws, seconds, lam) in best.items():
         rate = draws / seconds
         lines.append(
-            f"| {label} | {draws:.0f} | {seconds:.3g} | {rate:.4g} | {ours / rate:.3g} | {lam:.3f} |"
+            f"| {label} | {draws:.0f} | {seconds:.3g} | {rate:.4g} | {ours / rate:.3g} | "
+            f"{lam:.3f} |"
         )
     text = "\n".join(lines) + "\n"
     print(text)

@@ -45,7 +45,9 @@ def test_diabetes_is_that_of_the_reference_and_of_the_paper(fitted):
     assert np.median(lam) == pytest.approx(np.mean(reference["lambda_median"]), rel=0.02)
     assert fitted.lam_ == pytest.approx(np.median(lam))
     # Park & Casella 2008, sec. 3.2: 0.279, 95 % interval (0.139, 0.486).
-    np.testing.assert_allclose(np.quantile(lam, [0.5, 0.025, 0.975]), [0.279, 0.139, 0.486], rtol=0.03)
+    np.testing.assert_allclose(
+        np.quantile(lam, [0.5, 0.025, 0.975]), [0.279, 0.139, 0.486], rtol=0.03
+    )
     sigma = np.median(fitted.draws_["noise_std"])
     assert sigma == pytest.approx(np.mean(reference["sigma_median"]), rel=0.005)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fewer
-from fewer import SMLR, Lasso, RVR, SparseRegressor, stability_selection
+from fewer import RVR, SMLR, Lasso, SparseRegressor, stability_selection
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def test_the_threshold_follows_from_what_is_allowed(data):
     found = stability_selection(estimator, X, y, max_false=0.5, subsamples=20)
     assert found.expected_false <= 0.5 + 1e-9
     assert 0.5 < found.threshold <= 1
-    with pytest.raises(ValueError, match="max_false.*lower max_terms"):
+    with pytest.raises(ValueError, match=r"max_false.*lower max_terms"):
         stability_selection(Lasso(lam_ratio=0.001), X, y, max_false=0.1, subsamples=4)
 
 

@@ -48,8 +48,8 @@ EXPERIMENT = Experiment(
     item="tables 3 and 4, the Bayesian lasso",
     protocol=(
         f"The data sets of helgoy-li2022-simulation1, where BLS and the Lasso are: {N} rows, 8 "
-        "normal columns with correlation 0.5^|i−j|, weights (3, 1.5, 0, 0, 2, 0, 0, 0). RMSE is the "
-        "root mean squared deviation from the true mean over new rows. Columns standardised, "
+        "normal columns with correlation 0.5^|i−j|, weights (3, 1.5, 0, 0, 2, 0, 0, 0). RMSE is "
+        "the root mean squared deviation from the true mean over new rows. Columns standardised, "
         f"intercept free, λ² ~ Gamma(0.1, 0.1), posterior means; {SAMPLER}. All 8 coefficients are "
         "kept, as published; which ones an interval would choose is shown beside. The reference "
         "had 15 repetitions."

@@ -59,8 +59,8 @@ class Stability:
 
     def __repr__(self) -> str:
         head = (
-            f"{len(self.stable)} of {self.candidates} terms are in at least {self.threshold:.3g} of "
-            f"{self.subsamples} fits; at most {self.expected_false:.2g} expected by chance"
+            f"{len(self.stable)} of {self.candidates} terms are in at least {self.threshold:.3g} "
+            f"of {self.subsamples} fits; at most {self.expected_false:.2g} expected by chance"
         )
         rows = [[name, f"{part:.3f}"] for name, part in list(self.frequencies.items())[:30]]
         return "\n".join([head, *_select.aligned([["term", "frequency"], *rows])])

@@ -277,7 +277,7 @@ impl BayesianLasso {
         let scales = scales(shared);
         self.check_memory(shared, draws)?;
         let problem = Problem {
-            data: regression(shared, &scales, y),
+            data: regression(shared, &scales, y)?,
             square: shared.weight,
             freedom,
             noise: match noise {
@@ -638,7 +638,7 @@ fn scales(shared: &Shared<'_>) -> Scales {
 }
 
 /// Least squares in the sampler's units.
-fn regression(shared: &Shared<'_>, scales: &Scales, y: Option<&[f64]>) -> Regression {
+fn regression(shared: &Shared<'_>, scales: &Scales, y: Option<&[f64]>) -> Result<Regression> {
     let (usable, factors) = (&shared.usable, &scales.factors);
     if let (None, Some(design), Some(y)) = (&shared.gram, shared.design, y) {
         let root = |i: usize| design.weights().map_or(1.0, |w| w[i].sqrt());
@@ -654,7 +654,8 @@ fn regression(shared: &Shared<'_>, scales: &Scales, y: Option<&[f64]>) -> Regres
             0.0 => 0.0,
             root => root * (y[i] - mean) / unit,
         };
-        return Regression::Rows { x, y: (0..n).map(value).collect() };
+        let y: Vec<f64> = (0..n).map(value).collect();
+        return Regression::from_rows(&x, &y, shared.observer);
     }
     let empty = Matrix::default();
     let source = shared.gram.as_deref().unwrap_or(&empty);
@@ -664,7 +665,7 @@ fn regression(shared: &Shared<'_>, scales: &Scales, y: Option<&[f64]>) -> Regres
         column.for_each(|((o, &i), f)| *o = source[(i, j)] * f * factors[b]);
     }
     let cross = usable.iter().zip(factors).map(|(&j, f)| shared.cross[j] * f).collect();
-    Regression::Products { gram, cross }
+    Ok(Regression::Products { gram, cross })
 }
 
 /// The covariance of the draws of these columns, and of an intercept of this variance.

@@ -30,7 +30,8 @@ fn both(x: &Matrix, y: &[f64]) -> [Regression; 2] {
         }
     }
     let cross = (0..p).map(|j| dot(x.column(j), y)).collect();
-    [Regression::Products { gram, cross }, Regression::Rows { x: x.clone(), y: y.to_vec() }]
+    let rows = Regression::from_rows(x, y, &Silent).unwrap();
+    [Regression::Products { gram, cross }, rows]
 }
 
 fn options(chains: usize, warmup: usize, draws: usize, thin: usize) -> Options {
@@ -147,6 +148,35 @@ fn ranks_of_truths_are_uniform() {
             // Above 29.7 in five of ten thousand.
             assert!(chi_square < 29.7, "{form} {rows}×{columns}, {k}: {chi_square} {counts:?}");
         }
+    }
+}
+
+/// Rows are turned so that they follow from XᵀX: other rows with the same one are no others.
+#[test]
+fn rows_follow_from_their_products() {
+    let mut stream = Stream::new(9);
+    let x = matrix(6, 15, &mut stream);
+    let y: Vec<f64> = (0..6).map(|_| stream.normal()).collect();
+    // Each row twice, at half the weight, in another order, and one of nothing.
+    let order = [3, 0, 5, 1, 4, 2, 2, 1, 0, 3, 4, 5];
+    let mut twice = Matrix::zeros(13, 15);
+    let mut target = vec![0.0; 13];
+    for (i, &from) in order.iter().enumerate() {
+        (0..15).for_each(|j| twice[(i, j)] = x[(from, j)] * 0.5f64.sqrt());
+        target[i] = y[from] * 0.5f64.sqrt();
+    }
+    let parts = |x: &Matrix, y: &[f64]| match Regression::from_rows(x, y, &Silent).unwrap() {
+        Regression::Rows { x, y } => (x, y),
+        Regression::Products { .. } => unreachable!(),
+    };
+    let ((a, b), (c, d)) = (parts(&x, &y), parts(&twice, &target));
+    assert_eq!((a.rows(), c.rows()), (6, 6));
+    let near = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-12);
+    assert!(near(a.as_slice(), c.as_slice()) && near(&b, &d));
+    let Regression::Products { gram, cross } = &both(&x, &y)[0] else { unreachable!() };
+    for j in 0..15 {
+        assert!((dot(a.column(j), &b) - cross[j]).abs() < 1e-12);
+        assert!((0..15).all(|k| (dot(a.column(j), a.column(k)) - gram[(j, k)]).abs() < 1e-12));
     }
 }
 

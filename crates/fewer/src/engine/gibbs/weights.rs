@@ -3,18 +3,60 @@
 
 use crate::engine::Observer;
 use crate::error::{Error, Result};
-use crate::linalg::{Cholesky, Layout, Matrix, Tile, add_outer, axpy, dot};
+use crate::linalg::{Cholesky, Layout, Matrix, Tile, add_outer, axpy, dot, products_with};
 use crate::random::Stream;
 
 /// Least squares as the sampler knows it.
 pub(crate) enum Regression {
     /// XᵀX, both triangles, and Xᵀy.
     Products { gram: Matrix, cross: Vec<f64> },
-    /// X and y, their rows multiplied by √weight: for more columns than rows.
+    /// Any rows with the same XᵀX and Xᵀy: for more columns than rows.
     Rows { x: Matrix, y: Vec<f64> },
 }
 
+/// What is left of a column counts as nothing below this part of it.
+const SPANNED: f64 = 1e-7;
+
 impl Regression {
+    /// From rows multiplied by √weight: as many as the rank of X, turned so that they follow from
+    /// XᵀX alone. So draws are the same for rows in any order, repeated or weighted.
+    pub fn from_rows(x: &Matrix, y: &[f64], observer: &dyn Observer) -> Result<Self> {
+        let columns: Vec<&[f64]> = (0..x.columns()).map(|j| x.column(j)).collect();
+        let squares: Vec<f64> = columns.iter().map(|c| dot(c, c)).collect();
+        let mut left = squares.clone();
+        let mut basis: Vec<Vec<f64>> = Vec::new();
+        let mut rows: Vec<Vec<f64>> = Vec::new();
+        let mut target = Vec::new();
+        for j in 0..columns.len() {
+            if left[j] <= SPANNED.powi(2) * squares[j] || basis.len() == x.rows() {
+                continue;
+            }
+            observer.check()?;
+            let mut direction = columns[j].to_vec();
+            // Twice is enough to be orthogonal to working precision.
+            for _ in 0..2 {
+                for q in &basis {
+                    axpy(-dot(q, &direction), q, &mut direction);
+                }
+            }
+            let length = dot(&direction, &direction).sqrt();
+            if length <= SPANNED * squares[j].sqrt() {
+                continue;
+            }
+            direction.iter_mut().for_each(|v| *v /= length);
+            let row = products_with(&columns, &direction);
+            left.iter_mut().zip(&row).for_each(|(l, r)| *l -= r * r);
+            target.push(dot(&direction, y));
+            rows.push(row);
+            basis.push(direction);
+        }
+        let mut turned = Matrix::zeros(rows.len(), columns.len());
+        for (i, row) in rows.iter().enumerate() {
+            row.iter().enumerate().for_each(|(j, v)| turned[(i, j)] = *v);
+        }
+        Ok(Regression::Rows { x: turned, y: target })
+    }
+
     pub fn columns(&self) -> usize {
         match self {
             Regression::Products { cross, .. } => cross.len(),
@@ -95,7 +137,7 @@ impl<'a> Weights<'a> {
                 }
                 Ok((self.square - dot(&self.solved, &self.solved)).max(0.0))
             }
-            // = |L⁻¹y|² with LLᵀ = I + XTXᵀ.
+            // = |L⁻¹y|² with LLᵀ = I + XTXᵀ, and what of y is outside the span of X.
             Regression::Rows { x, y } => {
                 let n = y.len();
                 self.scaled.reset(n, x.columns(), Layout::Columns);
@@ -116,7 +158,8 @@ impl<'a> Weights<'a> {
                 self.solved.extend(y);
                 factor.solve_lower(&mut self.solved);
                 self.factor = Factor::Large(factor);
-                Ok(dot(&self.solved, &self.solved))
+                let outside = (self.square - dot(y, y)).max(0.0);
+                Ok(outside + dot(&self.solved, &self.solved))
             }
         }
     }
