@@ -34,7 +34,7 @@ def auto(
 
     All are judged in the same folds, in which each chooses its λ or γ anew: no choice has seen the
     rows that judge it. The method that keeps the fewest terms within one standard error of the
-    best is fitted to all rows.
+    best, that of its mean and that of the difference in these folds, is fitted to all rows.
 
     Parameters
     ----------

@@ -3,6 +3,7 @@
 use super::evaluate::evaluate;
 use super::folds::CrossValidation;
 use super::score::{Direction, Score, task_of};
+use super::selection::mean_and_error;
 use crate::basis::UserFunction;
 use crate::data::Dataset;
 use crate::engine::{Interrupted, Observer, SelectionProgress};
@@ -183,8 +184,8 @@ impl Observer for Until<'_> {
 }
 
 /// Tries the methods that suit the data in the same folds, each choosing its settings anew within
-/// them, and fits the one that keeps the fewest terms within one standard error of the best to all
-/// rows. [`Report::tried`](crate::model::Report) tells what was tried.
+/// them, and fits the one that keeps the fewest terms within one standard error of the best (of its
+/// mean and of the difference) to all rows. [`Report::tried`](crate::model::Report) tells what was tried.
 ///
 /// Settings: `cv` (5), `scoring` (`mse` or `deviance`), `max_time`, `max_terms`, and `class_weight`,
 /// `standardize`, `memory_limit`, `random_state`, `n_jobs`, which go to every method.
@@ -227,6 +228,7 @@ pub fn auto(
     let size = Size { rows: data.rows(), columns: data.features().columns() };
     let entrants = ENTRANTS.iter().filter(|e| e.task == task && (e.suits)(&size));
     let mut tried: Vec<Tried> = Vec::new();
+    let mut by_fold: Vec<Vec<f64>> = Vec::new();
     let mut first_error = None;
     for entrant in entrants {
         observer.check()?;
@@ -244,6 +246,7 @@ pub fn auto(
             chosen: false,
             note: until.is_over().then(|| "not begun: max_time was reached".into()),
         };
+        let mut scores = Vec::new();
         if entry.note.is_none() {
             let text = Value::Object(settings).to_string();
             match evaluate(entrant.method, &text, None, data, &folds, &[score], &until) {
@@ -255,6 +258,7 @@ pub fn auto(
                     } else {
                         entry.note = Some("its predictions are not finite".into());
                     }
+                    scores = judged.folds.clone();
                     let terms = found.terms.iter().sum::<usize>() as f64;
                     entry.terms = Some(terms / found.terms.len().max(1) as f64);
                 }
@@ -270,8 +274,9 @@ pub fn auto(
         }
         entry.seconds = began.elapsed().as_secs_f64();
         tried.push(entry);
+        by_fold.push(scores);
     }
-    let Some((best, chosen)) = smallest_near_best(&tried, score) else {
+    let Some((best, chosen)) = smallest_near_best(&tried, &by_fold, score) else {
         return match (first_error, tried.is_empty()) {
             (Some(error), _) => Err(error),
             // Time for nothing: the quickest, without comparing.
@@ -330,7 +335,14 @@ fn settings_of(entrant: &Entrant, own: &Settings) -> Result<Map<String, Value>> 
 }
 
 /// Positions of the best, and of that with the fewest terms within one standard error of it.
-fn smallest_near_best(tried: &[Tried], score: Score) -> Option<(usize, usize)> {
+///
+/// The error is that of the best's mean or, where it is smaller, that of the difference in the same
+/// folds: where a few rows decide over all methods alike, the first is large and tells little.
+fn smallest_near_best(
+    tried: &[Tried],
+    by_fold: &[Vec<f64>],
+    score: Score,
+) -> Option<(usize, usize)> {
     let loss = |k: usize| -> f64 {
         let mean = tried[k].mean.unwrap_or(f64::NAN);
         match score.direction() {
@@ -341,11 +353,20 @@ fn smallest_near_best(tried: &[Tried], score: Score) -> Option<(usize, usize)> {
     };
     let finished: Vec<usize> = (0..tried.len()).filter(|&k| tried[k].mean.is_some()).collect();
     let best = finished.iter().copied().min_by(|&a, &b| loss(a).total_cmp(&loss(b)))?;
-    let limit = loss(best) + tried[best].standard_error.unwrap_or(0.0);
+    let error = tried[best].standard_error.unwrap_or(0.0);
+    let near = |k: usize| {
+        let pairs = by_fold[k].iter().zip(&by_fold[best]);
+        let differences: Vec<f64> = pairs.map(|(a, b)| a - b).collect();
+        let of_difference = match differences.len() {
+            0 | 1 => error,
+            _ => mean_and_error(&differences, 1).1.unwrap_or(error),
+        };
+        loss(k) - loss(best) <= error.min(of_difference)
+    };
     let terms = |k: usize| tried[k].terms.unwrap_or(f64::INFINITY);
     let chosen = finished
         .into_iter()
-        .filter(|&k| loss(k) <= limit)
+        .filter(|&k| near(k))
         .min_by(|&a, &b| terms(a).total_cmp(&terms(b)).then(loss(a).total_cmp(&loss(b))))?;
     Some((best, chosen))
 }
