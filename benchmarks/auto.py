@@ -66,6 +66,7 @@ def single(entry: dict[str, Any]) -> Any:
         "lasso": "Lasso",
         "bls": "BLS",
         "rvm": "RVR",
+        "rvc": "RVC",
         "probit": "ProbitClassifier",
         "smlr": "SMLR",
         "rmlr": "RMLR",

@@ -19,6 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from fewer import (
     BLS,
     RMLR,
+    RVC,
     RVR,
     SMLR,
     SMLRCV,
@@ -60,6 +61,9 @@ ESTIMATORS = [
     FastLaplace(),
     BayesianLasso(),
     BayesianLasso(lam=2.0, fit_intercept=False, chains=2, draws=200, inclusion=0.5),
+    RVC(),
+    RVC(basis="linear", sparsity="bic", class_weight="balanced"),
+    RVC(multiclass="multinomial"),
     SMLR(),
     SMLR(solver="bound", parameterization="symmetric"),
     SMLR(solver="componentwise", max_terms=5, warm_start=True),

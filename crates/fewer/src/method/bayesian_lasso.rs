@@ -269,7 +269,7 @@ impl BayesianLasso {
         let unit = shared.units.target_unit();
         let free = own.common.fit_intercept == Intercept::Free;
         let freedom = shared.weight - f64::from(u8::from(free));
-        let noise = own.noise.map(|noise| known_variance(noise, unit)).transpose()?;
+        let noise = own.noise.map(|noise| known_variance(noise, 1.0, unit)).transpose()?;
         if shared.units.target_deviation == 0.0 || shared.usable.is_empty() || freedom <= 0.0 {
             return self.empty(shared);
         }

@@ -1,7 +1,7 @@
 //! Relevance vector regression (Tipping 2001), with the sparsity prior of Tzikas et al. 2009.
 
 use super::common::{BasisKind, Common, Shared, common_builder};
-use super::evidence::{Evidence, EvidenceSolver, check, with_kernels};
+use super::evidence::{Evidence, EvidenceSolver, Variance, check, with_kernels};
 use super::settings::{Intercept, Variant, merge_settings, parse_settings};
 use crate::basis::{BlockFunction, Gamma, KernelFunction, Landmarks, UserFunction};
 use crate::data::{Dataset, Moments};
@@ -25,7 +25,8 @@ use serde::{Deserialize, Serialize};
 /// | `noise` | estimated | standard deviation of the noise, in the units of y |
 /// | `solver` | `fast` | `block`: from all columns at once (Tipping 2001), for comparison |
 /// | `variant` | `exact` | `paper`: the sparsity prior's updates as published |
-/// | `basis`, `degree`, `gamma`, `coef0` | `rbf`, 2, `scale`, 1 | see [`BasisKind`] |
+/// | `variance` | `posterior` | `augmented`: deviations of predictions grow away from the data |
+/// | `basis`, `degree`, `gamma`, `coef0` | `rbf`, 2, `scale`, 1 | see [`BasisKind`]; γ also by `evidence` |
 /// | `candidates`, `landmarks`, `centres` | – | centres of kernels |
 /// | `standardize` | true | kernels take inputs of unit variance |
 /// | `fit_intercept` | true | `true` (integrated out), `false` or `"penalised"` |
@@ -80,7 +81,16 @@ pub enum SparsityRule {
 }
 
 impl Sparsity {
-    fn price(self, weight: f64) -> f64 {
+    pub(super) fn check(self) -> Result<()> {
+        match self {
+            Sparsity::Number(c) if !(c.is_finite() && c >= 0.0) => {
+                Err(Error::setting("sparsity", c, "a number of at least 0 is expected"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn price(self, weight: f64) -> f64 {
         let log = weight.max(1.0).ln();
         match self {
             Sparsity::Number(c) => c,
@@ -99,6 +109,7 @@ struct Settings {
     noise: Option<f64>,
     solver: EvidenceSolver,
     variant: Variant,
+    variance: Variance,
     #[serde(skip)]
     common: Common,
 }
@@ -110,6 +121,7 @@ impl Default for Settings {
             noise: None,
             solver: EvidenceSolver::Fast,
             variant: Variant::Exact,
+            variance: Variance::Posterior,
             common: Common::default(),
         }
     }
@@ -154,6 +166,12 @@ impl RVR {
         self
     }
 
+    /// What the standard deviation of a prediction is made of.
+    pub fn variance(mut self, variance: Variance) -> Self {
+        self.0.variance = variance;
+        self
+    }
+
     /// Fits a model while an observer watches.
     pub fn fit_observed(&self, data: &Dataset<'_>, observer: &dyn Observer) -> Result<Model> {
         self.check()?;
@@ -168,12 +186,7 @@ impl RVR {
 
     fn check(&self) -> Result<()> {
         check(&self.0.common, self.0.noise, None)?;
-        if let Sparsity::Number(c) = self.0.sparsity
-            && !(c.is_finite() && c >= 0.0)
-        {
-            return Err(Error::setting("sparsity", c, "a number of at least 0 is expected"));
-        }
-        Ok(())
+        self.0.sparsity.check()
     }
 
     fn evidence(&self) -> Evidence<'_> {
@@ -183,6 +196,7 @@ impl RVR {
             settings: merge_settings(&self.0.common, &self.0),
             noise: self.0.noise,
             solver: self.0.solver,
+            variance: self.0.variance,
         }
     }
 

@@ -1,245 +1,197 @@
-//! The draws of a model that was sampled, and what follows from them.
+//! Draws from the posterior of a model: sets of weights that the data allow, and what they predict.
 
-use super::posterior::{Interval, from_rows};
-use super::{Model, Term};
+use super::Model;
 use crate::data::Features;
 use crate::design::Design;
-pub use crate::engine::gibbs::Diagnostic;
-use crate::error::Result;
-use crate::linalg::{Matrix, Tile, axpy};
-use crate::special::normal_cdf;
-use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
-use std::f64::consts::PI;
+use crate::error::{Error, Result};
+use crate::linalg::{Matrix, axpy};
+use crate::random::uniform;
+use crate::special::normal_quantile;
 
-/// Draws that the interval of a prediction is made of, at most.
-const MIXED: usize = 1000;
-/// Rows of which a thread makes intervals at a time.
-const ROWS: usize = 16;
-
-/// Draws from the posterior of a model's numbers, in the units of the data, chain after chain.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Draws {
-    pub(crate) chains: usize,
-    pub(crate) base: Vec<f64>,
-    /// Of each term.
-    pub(crate) weights: Vec<Vec<f64>>,
-    pub(crate) noise_std: Vec<f64>,
-    /// None where λ is held.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) lam: Vec<f64>,
-    pub(crate) of_weights: Vec<Diagnostic>,
-    pub(crate) of_noise: Diagnostic,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) of_lam: Option<Diagnostic>,
+/// One set of weights out of the posterior.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Draw {
+    /// The intercept of each output.
+    pub intercepts: Vec<f64>,
+    /// By term its weight in each output, in the units of the data.
+    pub weights: Vec<Vec<f64>>,
 }
 
-impl Draws {
-    /// Number of chains.
-    pub fn chains(&self) -> usize {
-        self.chains
-    }
+/// Pivots of a correlation matrix below this are rounding.
+const ROUNDING: f64 = 1e-14;
 
-    /// Draws of each chain.
-    pub fn length(&self) -> usize {
-        self.noise_std.len() / self.chains.max(1)
-    }
-
-    /// Draws of the output where every term is at its centre.
-    pub fn base(&self) -> &[f64] {
-        &self.base
-    }
-
-    /// Draws of the weight of a term, by its position in [`Model::terms`].
-    pub fn weights(&self, term: usize) -> &[f64] {
-        &self.weights[term]
-    }
-
-    /// Draws of the intercept: the output where every feature is zero (for a linear basis).
-    pub fn intercepts(&self, terms: &[Term]) -> Vec<f64> {
-        let mut out = self.base.clone();
-        terms.iter().zip(&self.weights).for_each(|(t, w)| axpy(-t.centre, w, &mut out));
-        out
-    }
-
-    /// Draws of the standard deviation of the noise.
-    pub fn noise_std(&self) -> &[f64] {
-        &self.noise_std
-    }
-
-    /// Draws of λ; none where it is held.
-    pub fn lam(&self) -> &[f64] {
-        &self.lam
-    }
-
-    /// How well the weight of a term was sampled.
-    pub fn diagnostic(&self, term: usize) -> Diagnostic {
-        self.of_weights[term]
-    }
-
-    /// How well the noise was sampled.
-    pub fn noise_diagnostic(&self) -> Diagnostic {
-        self.of_noise
-    }
-
-    /// How well λ was sampled, where it was.
-    pub fn lam_diagnostic(&self) -> Option<Diagnostic> {
-        self.of_lam
-    }
-
-    /// The interval that leaves the same probability on both sides, for each weight.
-    pub(super) fn intervals(&self, coverage: f64) -> Vec<Interval> {
-        let part = 0.5 * (1.0 - coverage);
-        self.weights
-            .par_iter()
-            .map(|draws| {
-                let mut sorted = draws.clone();
-                sorted.sort_unstable_by(f64::total_cmp);
-                (quantile(&sorted, part), quantile(&sorted, 1.0 - part))
-            })
-            .collect()
-    }
-
-    /// Whether they make sense in a model of so many outputs and terms.
-    pub(super) fn fits(&self, outputs: usize, terms: usize) -> bool {
-        let all = self.noise_std.len();
-        let finite = |values: &[f64]| values.iter().all(|v| v.is_finite());
-        outputs == 1
-            && self.chains > 0
-            && all > 0
-            && all.is_multiple_of(self.chains)
-            && self.weights.len() == terms
-            && self.of_weights.len() == terms
-            && self.base.len() == all
-            && (self.lam.is_empty() || self.lam.len() == all)
-            && self.weights.iter().all(|w| w.len() == all && finite(w))
-            && finite(&self.base)
-            && finite(&self.lam)
-            && self.noise_std.iter().all(|v| v.is_finite() && *v >= 0.0)
-    }
+/// Numbers of a standard Gaussian that depend on the seed only.
+fn normal(seed: u64) -> impl FnMut() -> f64 {
+    let mut next = uniform(seed);
+    move || normal_quantile((next() + 0.5 / (1u64 << 53) as f64).min(1.0 - f64::EPSILON))
 }
 
-/// A quantile of sorted values, between two of them by a straight line.
-pub(crate) fn quantile(sorted: &[f64], p: f64) -> f64 {
-    let place = p * (sorted.len() - 1) as f64;
-    let k = place as usize;
-    sorted[k] + place.fract() * (sorted[(k + 1).min(sorted.len() - 1)] - sorted[k])
+/// A lower triangle L with LLᵀ the matrix, which may be singular.
+fn root(matrix: &Matrix) -> Matrix {
+    let k = matrix.rows();
+    let scale: Vec<f64> = (0..k).map(|a| matrix[(a, a)].max(0.0).sqrt()).collect();
+    let mut out = Matrix::zeros(k, k);
+    for j in 0..k {
+        if scale[j] == 0.0 {
+            continue;
+        }
+        let mut column: Vec<f64> = (0..k)
+            .map(|i| if scale[i] > 0.0 { matrix[(i, j)] / (scale[i] * scale[j]) } else { 0.0 })
+            .collect();
+        for b in 0..j {
+            let factor = out[(j, b)];
+            axpy(-factor, out.column(b), &mut column);
+        }
+        if column[j] > ROUNDING {
+            let pivot = column[j].sqrt();
+            let below = out.column_mut(j)[j..].iter_mut().zip(&column[j..]);
+            below.for_each(|(o, c)| *o = c / pivot);
+        }
+    }
+    for j in 0..k {
+        out.column_mut(j).iter_mut().zip(&scale).for_each(|(o, s)| *o *= s);
+    }
+    out
 }
 
 impl Model {
-    /// The draws, where the model was sampled.
-    ///
-    /// ```
-    /// # use fewer::data::{Dataset, DenseView};
-    /// # use fewer::method::BayesianLasso;
-    /// # let x: Vec<f64> = (0..60).map(|i| ((i * i) as f64 * 0.7).sin()).collect();
-    /// # let y: Vec<f64> = (0..60).map(|i| 2.0 * x[i] + ((i * i) as f64 * 0.3).cos()).collect();
-    /// # let data = Dataset::new(DenseView::by_rows(&x, 60, 1)?, &y)?;
-    /// let model = BayesianLasso::new().fit(&data)?;
-    /// let draws = model.draws().unwrap();
-    /// let positive = draws.weights(0).iter().filter(|w| **w > 0.0).count();
-    /// assert!(positive as f64 > 0.99 * draws.weights(0).len() as f64);
-    /// # Ok::<(), fewer::Error>(())
-    /// ```
-    pub fn draws(&self) -> Option<&Draws> {
-        self.draws.as_ref()
+    /// Bases and weights of so many draws: by draw and output the base, then the weight of each
+    /// term.
+    fn drawn(&self, draws: usize, seed: u64) -> Result<Vec<Vec<(f64, Vec<f64>)>>> {
+        if let Some(sampled) = &self.draws {
+            // They are draws already.
+            let (count, mut next) = (sampled.base().len(), uniform(seed));
+            let one = |_| {
+                let k = ((next() * count as f64) as usize).min(count - 1);
+                let weights = (0..self.terms.len()).map(|t| sampled.weights(t)[k]).collect();
+                vec![(sampled.base()[k], weights)]
+            };
+            return Ok((0..draws).map(one).collect());
+        }
+        let posterior = self.posterior_needed("draws from the posterior")?;
+        let parameters = posterior.parameters();
+        let k = parameters.len();
+        let mut covariance = Matrix::zeros(k, k);
+        for b in 0..k {
+            let column = covariance.column_mut(b).iter_mut().enumerate();
+            column.for_each(|(a, v)| *v = posterior.covariance(a, b));
+        }
+        let root = root(&covariance);
+        let mut next = normal(seed);
+        let mean: Vec<(f64, Vec<f64>)> = (0..self.outputs())
+            .map(|o| (self.base[o], self.terms.iter().map(|t| t.weights[o]).collect()))
+            .collect();
+        Ok((0..draws)
+            .map(|_| {
+                let mut moved = vec![0.0; k];
+                (0..k).for_each(|b| axpy(next(), root.column(b), &mut moved));
+                let mut draw = mean.clone();
+                for (p, by) in parameters.iter().zip(moved) {
+                    let (base, weights) = &mut draw[p.output];
+                    *p.term.map_or(base, |t| &mut weights[t]) += by;
+                }
+                draw
+            })
+            .collect())
     }
 
-    /// Quantiles of a new observation: those of a mixture of Gaussians, one for each draw.
-    pub(super) fn mixture_interval(
+    /// So many sets of intercepts and weights out of the posterior; the same for the same seed.
+    ///
+    /// ```
+    /// use fewer::data::{Dataset, DenseView};
+    /// use fewer::method::BLS;
+    /// let x: Vec<f64> = (0..500).map(|i| ((i * i) as f64 * 0.7).sin()).collect();
+    /// let y: Vec<f64> = x.chunks(5).map(|x| 1.0 + 3.0 * x[0] + 0.2 * x[1]).collect();
+    /// let data = Dataset::new(DenseView::by_rows(&x, 100, 5)?, &y)?;
+    /// let model = BLS::new().max_terms(1).fit(&data)?;
+    /// let draws = model.sample_posterior(1000, 0)?;
+    /// let mean = draws.iter().map(|d| d.weights[0][0]).sum::<f64>() / 1000.0;
+    /// let error = model.standard_errors()?[0][0].unwrap();
+    /// assert!((mean - model.terms()[0].weight()).abs() < 0.15 * error);
+    /// # Ok::<(), fewer::Error>(())
+    /// ```
+    pub fn sample_posterior(&self, draws: usize, seed: u64) -> Result<Vec<Draw>> {
+        let centres: Vec<f64> = self.terms.iter().map(|t| t.centre).collect();
+        let intercept = |(base, weights): &(f64, Vec<f64>)| {
+            base - weights.iter().zip(&centres).map(|(w, c)| w * c).sum::<f64>()
+        };
+        let turned = |draw: Vec<(f64, Vec<f64>)>| Draw {
+            intercepts: draw.iter().map(intercept).collect(),
+            weights: (0..centres.len()).map(|t| draw.iter().map(|o| o.1[t]).collect()).collect(),
+        };
+        Ok(self.drawn(draws, seed)?.into_iter().map(turned).collect())
+    }
+
+    /// What so many sets of weights out of the posterior predict: a row for each row, a column for
+    /// each draw. With `noise` they are new observations, whose deviation is
+    /// [`predict_std`](Self::predict_std); without, values of the function itself.
+    pub fn sample_y<'a>(
         &self,
-        features: Features<'_>,
-        draws: &Draws,
-        coverage: f64,
-        mean: &[f64],
-        std: &[f64],
+        features: impl Into<Features<'a>>,
+        draws: usize,
+        seed: u64,
+        noise: bool,
     ) -> Result<Matrix> {
-        let columns = self.columns(features)?;
+        if self.classes.is_some() {
+            return Err(Error::Unavailable {
+                what: "draws of a number".into(),
+                hint: "the model tells classes apart; sample_posterior draws its weights".into(),
+            });
+        }
+        let drawn = self.drawn(draws, seed)?;
+        let columns = self.columns(features.into())?;
         let chosen: Vec<usize> = (0..self.terms.len()).collect();
         let centre = self.terms.iter().map(|t| t.centre).collect();
         let design = Design::new(&*columns, None, centre, vec![1.0; chosen.len()]);
-        let step = draws.noise_std.len().div_ceil(MIXED);
-        let thinned = |values: &[f64]| values.iter().copied().step_by(step).collect::<Vec<f64>>();
-        let base = thinned(&draws.base);
-        let noise = thinned(&draws.noise_std);
-        let weights: Vec<Vec<f64>> = draws.weights.iter().map(|w| thinned(w)).collect();
-        let part = 0.5 * (1.0 - coverage);
-        let n = design.rows();
-        let blocks = (0..n.div_ceil(ROWS)).into_par_iter().map(|block| {
-            let rows = block * ROWS..((block + 1) * ROWS).min(n);
-            let mut tile = Tile::default();
-            design.fill(rows.clone(), &chosen, &mut tile);
-            let mut means = vec![0.0; base.len()];
-            let mut out = Vec::with_capacity(2 * rows.len());
-            for (i, row) in rows.enumerate() {
-                means.copy_from_slice(&base);
-                for (k, w) in weights.iter().enumerate() {
-                    axpy(tile.get(i, k), w, &mut means);
+        let (bases, weights): (Vec<f64>, Vec<Vec<f64>>) =
+            drawn.into_iter().filter_map(|d| d.into_iter().next()).unzip();
+        let mut out = design.apply_each(&chosen, &weights);
+        // The weights of a seed are the same with noise and without.
+        let mut next = normal(!seed);
+        let scatter = if noise { self.noise_std.unwrap_or(0.0) } else { 0.0 };
+        for (k, base) in bases.iter().enumerate() {
+            for y in out.column_mut(k) {
+                *y += base;
+                if scatter > 0.0 {
+                    *y += scatter * next();
                 }
-                out.extend(
-                    [part, 1.0 - part]
-                        .map(|p| mixture_quantile(&means, &noise, p, mean[row], std[row])),
-                );
             }
-            out
-        });
-        Ok(from_rows(2, blocks.collect()))
-    }
-}
-
-/// The q with Σ Φ((q − m)/s)/n = p, by Newton's steps that a bracket keeps in.
-fn mixture_quantile(means: &[f64], deviations: &[f64], p: f64, mean: f64, std: f64) -> f64 {
-    let n = means.len() as f64;
-    let at = |q: f64| {
-        let (mut below, mut density) = (0.0, 0.0);
-        for (m, s) in means.iter().zip(deviations) {
-            let z = (q - m) / s.max(f64::MIN_POSITIVE);
-            below += normal_cdf(z);
-            density += (-0.5 * z * z).exp() / s.max(f64::MIN_POSITIVE);
         }
-        (below / n - p, density / (n * (2.0 * PI).sqrt()))
-    };
-    let (mut low, mut high) = (mean, mean);
-    let mut reach = std;
-    while reach.is_finite() && reach > 0.0 && at(low).0 > 0.0 {
-        low -= reach;
-        reach *= 2.0;
-    }
-    reach = std;
-    while reach.is_finite() && reach > 0.0 && at(high).0 < 0.0 {
-        high += reach;
-        reach *= 2.0;
-    }
-    let mut q = 0.5 * (low + high);
-    for _ in 0..60 {
-        let (excess, density) = at(q);
-        if excess > 0.0 {
-            high = q;
-        } else {
-            low = q;
+        match out.as_slice().iter().position(|y| !y.is_finite()) {
+            None => Ok(out),
+            Some(at) => Err(Error::Value {
+                row: at % out.rows() + 1,
+                column: self.target.clone(),
+                value: format!("the prediction is {}", out.as_slice()[at]),
+                expected: "the inputs are too far outside the range of the training data".into(),
+            }),
         }
-        let newton = q - excess / density;
-        let next = if newton > low && newton < high { newton } else { 0.5 * (low + high) };
-        if (next - q).abs() <= 1e-10 * std {
-            return next;
-        }
-        q = next;
     }
-    q
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::special::normal_quantile;
 
     #[test]
-    fn quantiles_of_mixtures() {
-        let one = mixture_quantile(&[3.0; 5], &[2.0; 5], 0.975, 3.0, 2.0);
-        assert!((one - 3.0 - 2.0 * normal_quantile(0.975)).abs() < 1e-9);
-        // Two far apart: the quarter of both is the middle of the left one.
-        let two = mixture_quantile(&[-50.0, 50.0], &[1.0, 1.0], 0.25, 0.0, 50.0);
-        assert!((two + 50.0).abs() < 1e-8, "{two}");
-        assert!((quantile(&[1.0, 2.0, 4.0], 0.75) - 3.0).abs() < 1e-15);
+    fn a_root_of_a_singular_matrix_is_one() {
+        let (k, mut next) = (6, uniform(1));
+        let factor = Matrix::from_columns(k, 3, (0..3 * k).map(|_| next() - 0.5).collect());
+        let mut matrix = Matrix::zeros(k, k);
+        for a in 0..k - 1 {
+            for b in 0..k - 1 {
+                let scale = 10f64.powi(2 * (a + b) as i32);
+                let product = |c: usize| factor[(a, c)] * factor[(b, c)];
+                matrix[(a, b)] = scale * (0..3).map(product).sum::<f64>();
+            }
+        }
+        let root = root(&matrix);
+        for a in 0..k {
+            for b in 0..k {
+                let product: f64 = (0..k).map(|c| root[(a, c)] * root[(b, c)]).sum();
+                let size = (matrix[(a, a)] * matrix[(b, b)]).sqrt();
+                assert!((product - matrix[(a, b)]).abs() <= 1e-7 * size, "{a} {b}");
+            }
+        }
     }
 }

@@ -108,6 +108,7 @@ const ENTRANTS: &[Entrant] = &[
     classes("Jeffreys prior on kernels", "probit", r#"{"basis": "rbf"}"#, |s| {
         s.rows <= KERNEL_ROWS
     }),
+    classes("relevance vectors", "rvc", "{}", |s| s.rows <= WIDTH_ROWS),
     classes(
         "multinomial lasso on kernels",
         "smlr",
