@@ -16,9 +16,7 @@ from sklearn.model_selection import StratifiedKFold
 import fewer
 from fewer import RVC
 
-DATA = Path(
-    os.environ.get("FEWER_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data"
-)
+DATA = Path(os.environ.get("FEWER_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
 
 
 @pytest.fixture
