@@ -23,6 +23,7 @@ from fewer import (
     RVR,
     SMLR,
     SMLRCV,
+    BayesianLasso,
     EmptyModelWarning,
     FastLaplace,
     Lasso,
@@ -58,6 +59,8 @@ ESTIMATORS = [
     BLS(),
     BLS(lam=0.5, fit_intercept=False),
     FastLaplace(),
+    BayesianLasso(),
+    BayesianLasso(lam=2.0, fit_intercept=False, chains=2, draws=200, inclusion=0.5),
     RVC(),
     RVC(basis="linear", sparsity="bic", class_weight="balanced"),
     RVC(multiclass="multinomial"),
@@ -87,7 +90,12 @@ MIRRORED = (
 )
 NO_KERNEL = "the inputs of the check are no kernel values: they are not square"
 IN_ORDER = "landmarks are drawn among the rows in their order, which the check changes"
+OTHER_DRAWS = (
+    "with rows repeated there are more rows than columns, without them fewer: the sampler then has "
+    "another form, and other random numbers"
+)
 NOT_APPLICABLE = [
+    (BayesianLasso(), "sample_weight_equivalence", OTHER_DRAWS),
     (PAPER, "sample_weight_equivalence", EXACT),
     (ProbitClassifier(basis="rbf"), "sample_weights_invariance", MIRRORED),
     (SparseRegressor(basis="precomputed"), "estimators_nan_inf", NO_KERNEL),

@@ -13,7 +13,9 @@ from importlib.metadata import version as _version
 from fewer import kernels, plots
 from fewer._base import Certificate, EmptyModelWarning, Explanation, load
 from fewer._bound import Bound, RiskBound
-from fewer._select import Selection
+from fewer._select import Selection, Tried
+from fewer.automatic import auto
+from fewer.bayesian_lasso import BayesianLasso
 from fewer.bls import BLS
 from fewer.evaluation import Evaluation, cross_validate
 from fewer.fast_laplace import FastLaplace
@@ -23,6 +25,7 @@ from fewer.rvc import RVC
 from fewer.rvr import RVR
 from fewer.smlr import RMLR, RMLRCV, SMLR, SMLRCV, SMLRPath
 from fewer.sparse_regressor import SparseRegressor
+from fewer.stability import Stability, stability_selection
 
 __all__ = [
     "BLS",
@@ -32,6 +35,7 @@ __all__ = [
     "RVR",
     "SMLR",
     "SMLRCV",
+    "BayesianLasso",
     "Bound",
     "Certificate",
     "EmptyModelWarning",
@@ -46,11 +50,15 @@ __all__ = [
     "SMLRPath",
     "Selection",
     "SparseRegressor",
+    "Stability",
+    "Tried",
+    "auto",
     "cross_validate",
     "kernels",
     "lasso_path",
     "load",
     "plots",
+    "stability_selection",
 ]
 
 __version__ = _version("fewer")

@@ -82,10 +82,12 @@ class Certificate:
         part of the empty model's. ``"stationarity"``: largest relative violation of the
         conditions of a stationary point; no global optimality is claimed. ``"evidence"``: the
         largest gain of log evidence that adding one more column would bring; the same.
+        ``"sampling"``: the largest split-R̂ of all numbers that were sampled, less 1.
     value : float
         The measure.
     scope : str
-        What it covers: ``"all"`` columns, or the ``"support"`` only.
+        What it covers: ``"all"`` columns, or the ``"support"`` only; for sampling, the smallest
+        effective number of draws.
     """
 
     kind: str
@@ -389,6 +391,9 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         self.dropped_columns_ = dict(model.dropped)
         self.notes_ = model.notes
         self.selection_ = _select.Selection._of(model.selection)
+        self.__dict__.pop("tried_", None)  # of an earlier fit
+        if model.tried is not None:
+            self.tried_ = _select.Tried._of(model.tried)
 
     def _of_basis(self, kept: NDArray[np.float64], other: float) -> NDArray[np.float64]:
         """Return what is known of the terms kept for all functions of the basis, save kernels."""

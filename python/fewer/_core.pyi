@@ -17,6 +17,7 @@ __all__ = [
     "fit_path",
     "kernel_matrix",
     "path_lams",
+    "stability",
 ]
 
 class Progress(Protocol):
@@ -51,6 +52,16 @@ def evaluate(
 ) -> tuple[
     str, NDArray[np.float64] | None, NDArray[np.float64] | None, NDArray[np.uintp] | None
 ]: ...
+def stability(
+    method: str,
+    settings: str,
+    problem: Problem,
+    subsamples: int,
+    threshold: float,
+    max_false: float | None,
+    lams: list[float],
+    seed: int,
+) -> str: ...
 def kernel_matrix(
     x: Input,
     centres: NDArray[np.float64],
@@ -131,6 +142,10 @@ class Model:
     @property
     def standard_errors(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None: ...
     @property
+    def draws(self) -> dict[str, NDArray[np.float64]] | None: ...
+    @property
+    def diagnostics(self) -> NDArray[np.float64] | None: ...
+    @property
     def termination(self) -> str: ...
     @property
     def converged(self) -> bool: ...
@@ -144,6 +159,8 @@ class Model:
     def lam(self) -> float | None: ...
     @property
     def selection(self) -> str | None: ...
+    @property
+    def tried(self) -> str | None: ...
     @property
     def dropped(self) -> list[tuple[str, str]]: ...
     @property

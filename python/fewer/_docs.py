@@ -56,6 +56,22 @@ multiclass : {"ovr", "multinomial"}, default="ovr"
     reference.
 sparsity : float or {"none", "aic", "bic", "ric"}, default="none"
     c, the price of an effective parameter: a number, 0, 1, log(n)/2 or log(n).
+lam_shape : float, default=1.0
+    r of the prior λ² ~ Gamma(r, δ), where λ is not given.
+lam_rate : float, optional
+    δ of that prior; 1.78 for columns of unit length where it is not given, as in the paper.
+estimate : {"median", "mean"}, default="median"
+    What is taken for the weights: the median or the mean of their draws.
+inclusion : float, optional
+    Keep the terms whose credible interval of this probability does not hold 0. All by default.
+chains : int, default=4
+    Chains of the sampler, each with random numbers of its own.
+draws : int, default=1000
+    Draws of each chain that are kept.
+warmup : int, default=500
+    Draws of each chain before those, which are thrown away.
+thin : int, default=1
+    Keep one of so many draws.
 noise : float, optional
     Standard deviation σ of the noise. Estimated where it is not given.
 variance : {"posterior", "augmented"}, default="posterior"

@@ -192,6 +192,30 @@ class Selection:
         return "\n".join([*lines, *aligned(table)])
 
 
+class Tried(list[dict[str, Any]]):
+    """The methods that :func:`fewer.auto` tried, a dict for each; it prints as a table.
+
+    Entries are the ``name``, the ``method`` and its ``settings``, the ``score`` with its ``mean``
+    and ``standard_error`` over the folds, the mean number of ``terms``, ``seconds``, whether it was
+    ``chosen``, and a ``note`` where it was not finished. ``pandas.DataFrame(tried)`` is a table.
+    """
+
+    @classmethod
+    def _of(cls, text: str) -> Tried:
+        return cls({"note": None, **entry} for entry in json.loads(text))
+
+    def __repr__(self) -> str:
+        def shown(value: float | None) -> str:
+            return "" if value is None else f"{value:.4g}"
+
+        table = [["", "method", self[0]["score"] if self else "", "s.e.", "terms", "seconds", ""]]
+        for entry in self:
+            numbers = [entry[name] for name in ("mean", "standard_error", "terms", "seconds")]
+            mark = "chosen" if entry["chosen"] else entry["note"] or ""
+            table.append([entry["name"], entry["method"], *map(shown, numbers), mark])
+        return "\n".join(aligned(table))
+
+
 def aligned(table: list[list[str]]) -> list[str]:
     """Return the lines of a table; its first column is on the left, the others on the right."""
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]

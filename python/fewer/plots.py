@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from fewer.lasso import LassoPath
+    from fewer.stability import Stability
 
-__all__ = ["boundary", "path", "selection", "terms"]
+__all__ = ["boundary", "path", "selection", "stability", "terms"]
 
 _POINTS = 200  # of the grid, in each direction
 
@@ -281,6 +282,34 @@ def selection(estimator: Any, ax: Axes | None = None) -> Axes:
     ax.set_xlabel(symbol)
     ax.set_ylabel(f"{found.score} in {found.folds} folds" if found.folds else found.score)
     ax.legend(loc="best", fontsize="small")
+    return ax
+
+
+def stability(found: Stability, ax: Axes | None = None, max_terms: int = 30) -> Axes:
+    """Draw how often terms were kept in fits to halves of the rows.
+
+    Parameters
+    ----------
+    found : Stability
+        What :func:`fewer.stability_selection` found.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw. The current axes by default.
+    max_terms : int, default=30
+        Show at most so many, the most frequent.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        What was drawn on.
+    """
+    ax = _pyplot().gca() if ax is None else ax
+    shown = list(found.frequencies.items())[:max_terms]
+    colours = ["tab:blue" if name in found.stable else "lightsteelblue" for name, _ in shown]
+    ax.barh([name for name, _ in shown], [part for _, part in shown], color=colours)
+    ax.axvline(found.threshold, color="grey", linestyle="--")
+    ax.invert_yaxis()
+    ax.set_xlim(0, 1)
+    ax.set_xlabel(f"part of {found.subsamples} fits to halves of the rows")
     return ax
 
 

@@ -1,6 +1,7 @@
 //! What goes to the standard output, to the standard error and to files.
 
 use fewer::model::{CertificateKind, Model};
+use fewer::select::Tried;
 use fewer_report::{Accuracy, Score, formulas, number};
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -8,7 +9,7 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use crate::failure::{Failure, Outcome};
-use crate::selection::choice;
+use crate::selection::{choice, table};
 use crate::watch::until_safe;
 
 /// Prints a message on the standard error, if anyone listens.
@@ -217,6 +218,7 @@ pub fn summary(model: &Model, score: Option<&Score>) -> String {
         CertificateKind::DualityGap => "duality gap",
         CertificateKind::Stationarity => "stationarity residual",
         CertificateKind::Evidence => "largest gain left",
+        CertificateKind::Sampling => "worst R̂ − 1,",
         _ => "value",
     };
     let value = number(certificate.value, 2);
@@ -234,7 +236,31 @@ pub fn summary(model: &Model, score: Option<&Score>) -> String {
     for note in &report.notes {
         lines.push(("note", note.clone()));
     }
-    lines.iter().map(|(name, value)| format!("{name:<12} {value}\n")).collect()
+    let lines = lines.iter().map(|(name, value)| format!("{name:<12} {value}\n"));
+    lines.collect::<String>() + &tried_table(&report.tried)
+}
+
+/// What was tried where the method was chosen.
+fn tried_table(tried: &[Tried]) -> String {
+    let Some(first) = tried.first() else { return String::new() };
+    let width = tried.iter().map(|t| t.name.chars().count()).max().unwrap_or(0);
+    let header = ["tried", "method", &first.score, "s.e.", "terms", "seconds", ""];
+    let mut header: Vec<String> = header.map(String::from).to_vec();
+    header[0] = format!("{:<width$}", header[0]);
+    let shown = |value: Option<f64>, digits| value.map_or("–".into(), |v| number(v, digits));
+    let row = |t: &Tried| {
+        let mark = if t.chosen { "chosen" } else { t.note.as_deref().unwrap_or("") };
+        vec![
+            format!("{:<width$}", t.name),
+            t.method.clone(),
+            shown(t.mean, 4),
+            shown(t.standard_error, 2),
+            shown(t.terms, 3),
+            number(t.seconds, 2),
+            mark.to_string(),
+        ]
+    };
+    format!("\n{}", table(&header, &tried.iter().map(row).collect::<Vec<_>>()))
 }
 
 /// R², or why there is none.

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
-use fewer::method::{METHODS, MethodInfo, Task};
+use fewer::method::{AUTO, METHODS, MethodInfo, Task};
 use fewer::select::{CrossValidation, Search};
 use serde_json::{Map, Value, json};
 
@@ -17,6 +17,9 @@ pub struct Settings {
     #[arg(long, value_parser = ["classification", "regression"])]
     task: Option<String>,
     /// The method [default: sparse for numbers, probit for classes]
+    ///
+    /// auto tries those that suit the data, and takes the one with the fewest terms within one
+    /// standard error of the best.
     #[arg(long, value_parser = methods())]
     method: Option<String>,
     /// The functions of the columns to choose from [default: linear; rbf for rvm and rvc]
@@ -41,7 +44,7 @@ pub struct Settings {
     /// How those rows are chosen: far from each other, or at random [default: kmeans]
     #[arg(long, value_parser = ["kmeans", "random"])]
     landmarks: Option<String>,
-    /// Seed of that choice [default: 0]
+    /// Seed of that choice, and of the sampler of blasso [default: 0]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// `balanced`, or a weight for each class, in the order of the sorted classes
@@ -107,6 +110,30 @@ pub struct Settings {
     /// How bls and flap find the strength of their prior [default: active]
     #[arg(long, value_parser = ["active", "hyperprior"])]
     lam_rule: Option<String>,
+    /// Blasso: shape of the Gamma prior of λ² [default: 1]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    lam_shape: Option<f64>,
+    /// Blasso: rate of the Gamma prior of λ² [default: 1.78 for columns of unit length]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    lam_rate: Option<f64>,
+    /// Blasso: what is taken for weights [default: median]
+    #[arg(long, value_parser = ["median", "mean"])]
+    estimate: Option<String>,
+    /// Blasso: keep the terms whose interval of this probability does not hold 0 [default: all]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    inclusion: Option<f64>,
+    /// Blasso: chains of the sampler [default: 4]
+    #[arg(long, value_name = "N")]
+    chains: Option<usize>,
+    /// Blasso: draws of each chain that are kept [default: 1000]
+    #[arg(long, value_name = "N")]
+    draws: Option<usize>,
+    /// Blasso: draws of each chain before those [default: 500]
+    #[arg(long, value_name = "N")]
+    warmup: Option<usize>,
+    /// Blasso: keep one of so many draws [default: 1]
+    #[arg(long, value_name = "N")]
+    thin: Option<usize>,
     /// Whether the prior applies to columns of unit variance [default: true]
     #[arg(long, value_name = "BOOL")]
     standardize: Option<bool>,
@@ -116,10 +143,10 @@ pub struct Settings {
     /// `paper`: start and stop as published [default: exact]
     #[arg(long, value_parser = ["exact", "paper"])]
     variant: Option<String>,
-    /// Bound on the certificate [default: 1e-8]
+    /// Bound on the certificate [default: 1e-8; blasso 0.01]
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     tol: Option<f64>,
-    /// Iterations after which the fit ends in any case [default: 10000]
+    /// Iterations after which the fit ends in any case [default: 10000; blasso 1000000]
     #[arg(long, value_name = "N")]
     max_iter: Option<usize>,
     /// Seconds after which the fit ends in any case
@@ -148,7 +175,8 @@ const BASES: [&str; 9] = [
 ];
 
 fn methods() -> PossibleValuesParser {
-    METHODS.iter().map(|m| PossibleValue::new(m.short).alias(m.name)).into()
+    let named = METHODS.iter().map(|m| PossibleValue::new(m.short).alias(m.name));
+    named.chain([PossibleValue::new(AUTO)]).collect::<Vec<_>>().into()
 }
 
 /// The method of a name: `rvm` is regression or classification as the target has it.
@@ -179,6 +207,16 @@ impl Settings {
         METHODS.iter().find(|m| m.short == given || m.name == given)
     }
 
+    /// Whether the method is to be chosen.
+    pub fn is_auto(&self) -> bool {
+        self.method.as_deref() == Some(AUTO)
+    }
+
+    /// The seed of all that is random.
+    pub fn seed(&self) -> u64 {
+        self.seed.unwrap_or(0)
+    }
+
     /// The task, as far as the flags tell.
     pub fn task(&self) -> Outcome<Option<Task>> {
         let task = self.task.as_deref().map(|name| match name {
@@ -202,6 +240,9 @@ impl Settings {
 
     /// The name of the method for a task.
     pub fn method(&self, task: Task) -> &'static str {
+        if self.is_auto() {
+            return AUTO;
+        }
         let given = self.given_method().map(|method| of_task(method, Some(task)));
         given.unwrap_or(usual_method(task)).short
     }
@@ -209,7 +250,7 @@ impl Settings {
     /// The same, with another method where none was asked for.
     pub fn method_or(&self, task: Task, usual: Option<&'static str>) -> &'static str {
         match (self.given_method(), usual) {
-            (None, Some(usual)) => usual,
+            (None, Some(usual)) if !self.is_auto() => usual,
             _ => self.method(task),
         }
     }
@@ -326,6 +367,14 @@ impl Settings {
             ("variance", json!(self.variance)),
             ("multiclass", json!(self.multiclass)),
             ("lam_rule", json!(self.lam_rule)),
+            ("lam_shape", json!(self.lam_shape)),
+            ("lam_rate", json!(self.lam_rate)),
+            ("estimate", json!(self.estimate)),
+            ("inclusion", json!(self.inclusion)),
+            ("chains", json!(self.chains)),
+            ("draws", json!(self.draws)),
+            ("warmup", json!(self.warmup)),
+            ("thin", json!(self.thin)),
             ("standardize", json!(self.standardize)),
             ("fit_intercept", json!(intercept)),
             ("variant", json!(self.variant)),

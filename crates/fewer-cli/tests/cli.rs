@@ -121,6 +121,8 @@ fn evidence_methods_and_their_settings() {
         "--method rvm --basis linear --solver block",
         "--method bls --lam-rule hyperprior",
         "--method flap --lam 0.01 --noise 0.5",
+        "--method blasso --lam 2 --estimate mean --chains 2 --draws 300 --warmup 50 --thin 2",
+        "--method blasso --lam-shape 2 --lam-rate 0.1 --inclusion 0.5 --seed 3",
         "--method rvm --variance augmented --gamma evidence --gammas 3",
     ] {
         let fit = place.json(&format!("fit houses.csv --target price --out m.json --json {flags}"));
@@ -128,6 +130,8 @@ fn evidence_methods_and_their_settings() {
     }
     let text = place.good("fit houses.csv --target price --out m.json --method bls");
     assert!(text.contains("largest gain left"), "{text}");
+    let text = place.good("fit houses.csv --target price --out m.json --method blasso");
+    assert!(text.contains("worst R̂ − 1") && text.contains("effective draws"), "{text}");
     place.refused(
         "fit houses.csv --target price --out m.json --method rvm --sparsity -1",
         &["--sparsity -1"],
@@ -170,6 +174,32 @@ fn rows_have_precisions_and_posteriors_draws() {
     assert_ne!(draws, place.good("predict m.json houses.csv --draws 2"));
     place.good("fit houses.csv --target price --out sparse.json");
     place.refused("predict sparse.json houses.csv --draws 2", &["no posterior"]);
+}
+
+#[test]
+fn the_method_is_chosen() {
+    let place = with_houses();
+    let text = place.good("fit houses.csv --target price --out m.json --method auto --max-terms 3");
+    assert!(text.contains("tried") && text.contains("chosen"), "{text}");
+    assert!(text.contains("auto chose"), "{text}");
+    let text = place.good("explain m.json");
+    assert!(!text.is_empty());
+    place.refused(
+        "fit houses.csv --target price --out m.json --method auto --basis rbf",
+        &["auto has the settings", "basis"],
+    );
+}
+
+#[test]
+fn stable_terms() {
+    let place = with_houses();
+    let flags = "houses.csv --target price --method lasso --lam-ratio 0.1 --subsamples 20";
+    let text = place.good(&format!("stability {flags} --svg s.svg --out s.csv"));
+    assert!(text.contains("stable") && text.contains("expected by chance"), "{text}");
+    let found = place.json(&format!("stability {flags} --json"));
+    assert_eq!(found["subsamples"], 20);
+    assert!(found["terms"][0]["frequency"].as_f64().unwrap() > 0.9);
+    place.refused(&format!("stability {flags} --threshold 0.4"), &["threshold", "above 0.5"]);
 }
 
 #[test]

@@ -17,7 +17,7 @@ mod _core {
     use crate::problem::{Folds, Problem};
     use fewer::Error;
     use fewer::basis::{Basis, Centres, FixedBasis, Gamma, KernelForm, KernelSettings};
-    use fewer::select::{self, Score, Search};
+    use fewer::select::{self, Score, Search, StabilityOptions};
     use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
     use pyo3::types::PyDict;
 
@@ -101,6 +101,27 @@ mod _core {
             select::evaluate(method, settings, functions, data, &folds, &scores, observer)
         })?;
         model::evaluation_to_python(py, evaluation)
+    }
+
+    /// Counts how often a method keeps each term in fits to halves of the rows: JSON.
+    #[pyfunction]
+    #[pyo3(signature = (method, settings, problem, subsamples, threshold, max_false, lams, seed))]
+    fn stability<'py>(
+        py: Python<'py>,
+        method: &str,
+        settings: &str,
+        problem: Problem<'py>,
+        subsamples: usize,
+        threshold: f64,
+        max_false: Option<f64>,
+        lams: Vec<f64>,
+        seed: u64,
+    ) -> PyResult<String> {
+        let options = StabilityOptions { subsamples, threshold, max_false, lams, seed };
+        let (found, _) = problem.run(py, |data, functions, observer| {
+            select::stability(method, settings, functions, data, &options, observer)
+        })?;
+        Ok(serde_json::to_string(&found).unwrap_or_default())
     }
 
     /// The kernel matrix of rows `x` with the rows of `centres`; `kernel` is its name in settings.

@@ -495,6 +495,43 @@ impl PyModel {
         Ok(Some((to_array(py, &weights)?, intercepts)))
     }
 
+    /// Where the model was sampled: draws of weights (chains, draws, terms), and of intercept, noise
+    /// and λ (chains, draws), the last only where it is free.
+    #[getter]
+    fn draws<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some(draws) = self.model.draws() else { return Ok(None) };
+        let (chains, length, terms) = (draws.chains(), draws.length(), self.model.n_terms());
+        let mut weights = vec![0.0; chains * length * terms];
+        for k in 0..terms {
+            let own = weights.iter_mut().skip(k).step_by(terms.max(1));
+            own.zip(draws.weights(k)).for_each(|(out, w)| *out = *w);
+        }
+        let found = PyDict::new(py);
+        found
+            .set_item("coef", PyArray1::from_vec(py, weights).reshape([chains, length, terms])?)?;
+        let set = |name: &str, values: Vec<f64>| {
+            found.set_item(name, PyArray1::from_vec(py, values).reshape([chains, length])?)
+        };
+        set("intercept", draws.intercepts(self.model.terms()))?;
+        set("noise_std", draws.noise_std().to_vec())?;
+        if !draws.lam().is_empty() {
+            set("lam", draws.lam().to_vec())?;
+        }
+        Ok(Some(found))
+    }
+
+    /// Where the model was sampled: R̂ and effective draws of bulk and tail, a row for each, of the
+    /// weights of the terms, then of the noise, then of λ where it is free.
+    #[getter]
+    fn diagnostics<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
+        let Some(draws) = self.model.draws() else { return Ok(None) };
+        let mut all: Vec<_> = (0..self.model.n_terms()).map(|k| draws.diagnostic(k)).collect();
+        all.push(draws.noise_diagnostic());
+        all.extend(draws.lam_diagnostic());
+        let values: Vec<f64> = all.iter().flat_map(|d| [d.r_hat, d.bulk, d.tail]).collect();
+        to_array(py, &Matrix::from_columns(3, all.len(), values)).map(Some)
+    }
+
     /// How the fit ended.
     #[getter]
     fn termination(&self) -> String {
@@ -544,6 +581,13 @@ impl PyModel {
     fn selection(&self) -> Option<String> {
         let selection = self.model.report().selection.as_ref()?;
         serde_json::to_string(selection).ok()
+    }
+
+    /// The methods that were tried, as JSON, where the method was chosen.
+    #[getter]
+    fn tried(&self) -> Option<String> {
+        let tried = &self.model.report().tried;
+        if tried.is_empty() { None } else { serde_json::to_string(tried).ok() }
     }
 
     /// Columns that took no part, with the reasons.

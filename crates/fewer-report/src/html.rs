@@ -79,6 +79,7 @@ pub fn report_html(input: &ReportInput<'_>) -> String {
         CertificateKind::DualityGap => "duality gap",
         CertificateKind::Stationarity => "stationarity residual",
         CertificateKind::Evidence => "largest gain left",
+        CertificateKind::Sampling => "worst R̂ − 1,",
         _ => "certificate",
     };
     let mut details = vec![

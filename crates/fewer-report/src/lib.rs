@@ -28,6 +28,7 @@ mod log_axis;
 mod number;
 mod path;
 mod selection;
+mod stability;
 mod terms;
 mod trace;
 
@@ -40,6 +41,7 @@ pub use html::{ReportInput, report_html};
 pub use number::number;
 pub use path::path_svg;
 pub use selection::selection_svg;
+pub use stability::stability_svg;
 pub use terms::terms_svg;
 pub use trace::trace_svg;
 

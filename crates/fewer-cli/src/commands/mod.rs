@@ -9,3 +9,4 @@ pub mod path;
 pub mod predict;
 pub mod report;
 pub mod score;
+pub mod stability;

@@ -3,6 +3,7 @@
 pub(crate) mod bohning;
 pub(crate) mod coordinate;
 pub(crate) mod evidence;
+pub(crate) mod gibbs;
 mod least_squares;
 mod observer;
 mod outcome;

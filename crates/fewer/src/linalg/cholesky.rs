@@ -67,10 +67,24 @@ impl Cholesky {
 
     /// Solves M·x = `right` in place.
     pub fn solve(&self, right: &mut [f64]) {
+        self.solve_lower(right);
+        self.solve_upper(right);
+    }
+
+    /// Solves L·x = `right` in place.
+    pub fn solve_lower(&self, right: &mut [f64]) {
         let n = self.order();
         let l = MatRef::from_column_major_slice(self.factor.as_slice(), n, n);
-        let mut x = MatMut::from_column_major_slice_mut(right, n, 1);
-        solve_lower_triangular_in_place(l, x.as_mut(), Par::Seq);
+        let x = MatMut::from_column_major_slice_mut(right, n, 1);
+        solve_lower_triangular_in_place(l, x, Par::Seq);
+        clear_vector_registers();
+    }
+
+    /// Solves Lᵀ·x = `right` in place.
+    pub fn solve_upper(&self, right: &mut [f64]) {
+        let n = self.order();
+        let l = MatRef::from_column_major_slice(self.factor.as_slice(), n, n);
+        let x = MatMut::from_column_major_slice_mut(right, n, 1);
         solve_upper_triangular_in_place(l.transpose(), x, Par::Seq);
         clear_vector_registers();
     }

@@ -547,6 +547,7 @@ impl Common {
             base,
             noise_std: None,
             posterior,
+            draws: None,
             augmentation: None,
             moderates: false,
             report: Report {
@@ -557,6 +558,7 @@ impl Common {
                 lam: fitted.lam,
                 log_evidence: None,
                 selection: None,
+                tried: Vec::new(),
                 rows: shared.rows,
                 dropped: shared.dropped.clone(),
                 notes: fitted.notes,

@@ -2,7 +2,7 @@
 
 use super::common::{BasisKind, Common, Fitted, Output, Shared, Uncertainty, Wanted};
 use super::em::empty_outcome;
-use super::settings::{Intercept, check_number};
+use super::settings::{Intercept, check_number, with_default};
 use crate::data::{Dataset, Moments, Target};
 use crate::engine::evidence::{
     Dictionary, Found, FromGram, FromRows, Options, Problem, block, maximise,
@@ -14,11 +14,11 @@ use crate::linalg::Matrix;
 use crate::model::{Augmentation, Certificate, CertificateKind, Model};
 use crate::prior::{EvidencePrior, Rate};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// Noise below 1e-4 of the target's deviation is taken for none: the evidence of a model that
 /// explains the target exactly has no maximum.
-const SMALLEST_NOISE: f64 = 1e-8;
+pub(crate) const SMALLEST_NOISE: f64 = 1e-8;
 /// More features than this are multiplied with each other only as they are needed.
 const GRAM_COLUMNS: usize = 1000;
 
@@ -122,11 +122,7 @@ impl NoiseOfRows {
 
 /// Reads settings whose basis is `rbf` unless they say otherwise.
 pub(crate) fn with_kernels(settings: &str) -> Result<String> {
-    let mut given: Map<String, Value> = serde_json::from_str(settings).map_err(|e| {
-        Error::setting("settings", settings, format!("a JSON object is expected ({e})"))
-    })?;
-    given.entry("basis").or_insert_with(|| "rbf".into());
-    Ok(Value::Object(given).to_string())
+    with_default(settings, "basis", "rbf".into())
 }
 
 /// λ as given, in inner units, or a rule that finds it.
@@ -208,20 +204,7 @@ impl Evidence<'_> {
         let unit = shared.units.target_unit();
         let noise = match self.noise {
             None => Noise::Estimated,
-            Some(noise) => {
-                let variance = (noise * rows_noise.factor / unit).powi(2);
-                if !(1e-28..1e300).contains(&variance) {
-                    return Err(Error::setting(
-                        "noise",
-                        noise,
-                        format!(
-                            "between 1e-14 and 1e150 times the deviation of the target, \
-                             {unit:.3e}, is expected"
-                        ),
-                    ));
-                }
-                Noise::Known(variance)
-            }
+            Some(noise) => Noise::Known(known_variance(noise, rows_noise.factor, unit)?),
         };
         let free = self.common.fit_intercept == Intercept::Free;
         let constant = shared.units.target_deviation == 0.0;
@@ -317,19 +300,12 @@ impl Evidence<'_> {
         prior: &dyn EvidencePrior,
         rows_noise: &NoiseOfRows,
     ) -> Result<Model> {
-        let note = if constant {
-            "the target is constant: the model is that constant"
-        } else if shared.usable.is_empty() {
-            "no column varies: the model is a constant"
-        } else {
-            "one row tells nothing but the intercept: the model is a constant"
-        };
         let fitted = Fitted {
             method: self.method,
             settings: self.settings.clone(),
             outputs: vec![Output { outcome: empty_outcome(0.0), intercept: 0.0 }],
             lam: prior.lam(),
-            notes: vec![note.to_string()],
+            notes: vec![why_empty(shared).into()],
             factor: 1.0,
             shift: 0.0,
             uncertainty: None,
@@ -420,6 +396,32 @@ impl Evidence<'_> {
         model.noise_std = Some(unit * found.noise.sqrt());
         model.report.log_evidence = Some(found.log_evidence - rows * unit.ln());
         Ok(model)
+    }
+}
+
+/// The variance of `factor` times a noise that is given, in units of the target's deviation.
+pub(crate) fn known_variance(noise: f64, factor: f64, unit: f64) -> Result<f64> {
+    let variance = (noise * factor / unit).powi(2);
+    if (1e-28..1e300).contains(&variance) {
+        return Ok(variance);
+    }
+    Err(Error::setting(
+        "noise",
+        noise,
+        format!(
+            "between 1e-14 and 1e150 times the deviation of the target, {unit:.3e}, is expected"
+        ),
+    ))
+}
+
+/// Why there is nothing to fit but the intercept.
+pub(crate) fn why_empty(shared: &Shared<'_>) -> &'static str {
+    if shared.units.target_deviation == 0.0 {
+        "the target is constant: the model is that constant"
+    } else if shared.usable.is_empty() {
+        "no column varies: the model is a constant"
+    } else {
+        "one row tells nothing but the intercept: the model is a constant"
     }
 }
 

@@ -1,6 +1,7 @@
 //! The methods of the papers: each a small file that names a likelihood, a prior, a basis and an
 //! engine.
 
+mod bayesian_lasso;
 mod bls;
 mod classes;
 mod common;
@@ -21,6 +22,7 @@ mod smlr;
 mod sparse_regressor;
 mod training;
 
+pub use bayesian_lasso::{BayesianLasso, Estimate};
 pub use bls::BLS;
 pub use classes::{BalancedRule, ClassWeight};
 pub use common::BasisKind;
@@ -73,11 +75,15 @@ pub const METHODS: &[MethodInfo] = &[
     MethodInfo { name: "RVR", short: "rvm", task: Task::Regression },
     MethodInfo { name: "BLS", short: "bls", task: Task::Regression },
     MethodInfo { name: "FastLaplace", short: "flap", task: Task::Regression },
+    MethodInfo { name: "BayesianLasso", short: "blasso", task: Task::Regression },
     MethodInfo { name: "ProbitClassifier", short: "probit", task: Task::Classification },
     MethodInfo { name: "SMLR", short: "smlr", task: Task::Classification },
     MethodInfo { name: "RMLR", short: "rmlr", task: Task::Classification },
     MethodInfo { name: "RVC", short: "rvc", task: Task::Classification },
 ];
+
+/// The name that lets [`fit`] choose among all methods: see [`auto`](crate::select::auto).
+pub const AUTO: &str = "auto";
 
 /// Fits a method chosen by name, with settings as a JSON object: what front ends call.
 ///
@@ -100,6 +106,9 @@ pub fn fit(
     data: &Dataset<'_>,
     observer: &dyn Observer,
 ) -> Result<Model> {
+    if method == AUTO {
+        return select::auto(settings, functions, data, observer);
+    }
     let search = Search::new(method, settings)?.functions(functions.clone());
     if search.is_empty() {
         return fit_once(method, &search.method_settings(), functions, data, observer);
@@ -216,6 +225,7 @@ pub(crate) fn fit_once(
         "RVC" | "rvc" => fit_of!(RVC),
         "BLS" | "bls" => fit_of!(BLS),
         "FastLaplace" | "flap" => fit_of!(FastLaplace),
+        "BayesianLasso" | "blasso" => fit_of!(BayesianLasso),
         _ => {
             let known: Vec<&str> = METHODS.iter().map(|m| m.short).collect();
             Err(Error::setting("method", method, format!("known methods: {}", known.join(", "))))

@@ -102,6 +102,15 @@ pub(crate) fn check_lam(lam: Option<f64>, ratio: Option<f64>) -> Result<()> {
     }
 }
 
+/// Settings with a value for one that they leave out.
+pub(crate) fn with_default(settings: &str, name: &str, value: Value) -> Result<String> {
+    let mut given: Map<String, Value> = serde_json::from_str(settings).map_err(|e| {
+        Error::setting("settings", settings, format!("a JSON object is expected ({e})"))
+    })?;
+    given.entry(name).or_insert(value);
+    Ok(Value::Object(given).to_string())
+}
+
 /// Reads a JSON object with the settings that all methods share and those of one, which are
 /// `usual` where they are not given.
 pub(crate) fn parse_settings<Common, Own>(settings: &str, usual: &Own) -> Result<(Common, Own)>

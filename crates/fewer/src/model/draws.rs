@@ -58,6 +58,16 @@ impl Model {
     /// Bases and weights of so many draws: by draw and output the base, then the weight of each
     /// term.
     fn drawn(&self, draws: usize, seed: u64) -> Result<Vec<Vec<(f64, Vec<f64>)>>> {
+        if let Some(sampled) = &self.draws {
+            // They are draws already.
+            let (count, mut next) = (sampled.base().len(), uniform(seed));
+            let one = |_| {
+                let k = ((next() * count as f64) as usize).min(count - 1);
+                let weights = (0..self.terms.len()).map(|t| sampled.weights(t)[k]).collect();
+                vec![(sampled.base()[k], weights)]
+            };
+            return Ok((0..draws).map(one).collect());
+        }
         let posterior = self.posterior_needed("draws from the posterior")?;
         let parameters = posterior.parameters();
         let k = parameters.len();

@@ -158,6 +158,7 @@ impl Model {
                     && t.weights.iter().all(|w| w.is_finite())
             })
             && self.posterior.as_ref().is_none_or(|p| p.fits(outputs, self.terms.len()))
+            && self.draws.as_ref().is_none_or(|d| d.fits(outputs, self.terms.len()))
             && self.augmentation.as_ref().is_none_or(|a| a.fits(self.features.len()));
         if consistent {
             return Ok(());

@@ -6,12 +6,15 @@ mod explain;
 mod file;
 mod posterior;
 mod report;
+mod sampled;
 
 pub(crate) use augmented::Augmentation;
 pub use draws::Draw;
 pub use explain::{Explanation, number};
 pub use posterior::{Interval, Parameter, Posterior};
 pub use report::{Certificate, CertificateKind, DroppedColumn, Report};
+pub(crate) use sampled::quantile;
+pub use sampled::{Diagnostic, Draws};
 
 use crate::basis::{BlockFunction, FixedBasis, Kernel, KernelFunction, UserFunction};
 use crate::data::{DenseView, Encoder, Features, Label, Table, check_features, quoted};
@@ -119,6 +122,8 @@ pub struct Model {
     pub(crate) noise_std: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) posterior: Option<Posterior>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) draws: Option<Draws>,
     /// Training rows, for a variance that grows away from them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) augmentation: Option<Augmentation>,

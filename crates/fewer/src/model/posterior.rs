@@ -238,6 +238,9 @@ impl Model {
     /// sides: by term and output, none for weights that are zero.
     pub fn credible_intervals(&self, coverage: f64) -> Result<Vec<Vec<Option<Interval>>>> {
         let reach = reach(coverage)?;
+        if let Some(draws) = &self.draws {
+            return Ok(draws.intervals(coverage).into_iter().map(|i| vec![Some(i)]).collect());
+        }
         let errors = self.standard_errors()?;
         let of = |w: f64, e: Option<f64>| e.map(|e| (w - reach * e, w + reach * e));
         let rows = self.terms.iter().zip(errors);
@@ -275,7 +278,8 @@ impl Model {
     }
 
     /// The interval that holds a new observation with so much probability, for each row: a column
-    /// of lower ends and one of upper ends.
+    /// of lower ends and one of upper ends. Of a model that was sampled they are quantiles of the
+    /// mixture over its draws.
     pub fn predict_interval<'a>(
         &self,
         features: impl Into<Features<'a>>,
@@ -285,6 +289,9 @@ impl Model {
         let features = features.into();
         let std = self.predict_std(features)?;
         let mean = self.predict(features)?;
+        if let Some(draws) = &self.draws {
+            return self.mixture_interval(features, draws, coverage, &mean, &std);
+        }
         let side = |sign: f64| mean.iter().zip(&std).map(move |(m, s)| m + sign * reach * s);
         Ok(Matrix::from_columns(mean.len(), 2, side(-1.0).chain(side(1.0)).collect()))
     }
@@ -398,7 +405,7 @@ impl Model {
     }
 }
 
-fn from_rows(columns: usize, blocks: Vec<Vec<f64>>) -> Matrix {
+pub(super) fn from_rows(columns: usize, blocks: Vec<Vec<f64>>) -> Matrix {
     let values: Vec<f64> = blocks.into_iter().flatten().collect();
     let rows = values.len() / columns.max(1);
     let mut out = Matrix::zeros(rows, columns);

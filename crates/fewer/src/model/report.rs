@@ -1,7 +1,7 @@
 //! How a fit went and ended.
 
 use crate::engine::{Step, Termination};
-use crate::select::Selection;
+use crate::select::{Selection, Tried};
 use serde::{Deserialize, Serialize};
 
 /// What a certificate measures.
@@ -18,6 +18,9 @@ pub enum CertificateKind {
     /// The largest gain of log evidence (less what the prior asks for) that adding one more column
     /// would bring; no claim of global optimality is made.
     Evidence,
+    /// The largest split-R̂ of all numbers that were sampled, less 1: chains that agree have one
+    /// near 0. The scope tells the smallest effective number of draws.
+    Sampling,
 }
 
 /// Evidence that a fit is what it claims to be.
@@ -60,6 +63,9 @@ pub struct Report {
     /// How settings were chosen, where they were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selection: Option<Selection>,
+    /// The methods that were tried, where the method itself was chosen.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tried: Vec<Tried>,
     /// Rows it was fitted on.
     pub rows: usize,
     /// Columns that took no part.

@@ -3,9 +3,11 @@
 //! A prior that is a scale mixture of Gaussians, p(β) = ∫ N(β | 0, τ) p(τ) dτ, acts on the
 //! reweighted engine through one number, E[1/τ | β] = −p′(β) / (β p(β)): the precision that a
 //! ridge penalty would need to pull at β just as hard (Figueiredo 2003, sec. 3). The evidence
-//! engine integrates the weights out and asks for the best variance of each: [`EvidencePrior`].
+//! engine integrates the weights out and asks for the best variance of each: [`EvidencePrior`]. The
+//! Gibbs engine draws the variances: `SampledPrior`.
 
 mod ard;
+mod bayesian_lasso;
 mod bls;
 mod elastic_net;
 mod evidence;
@@ -14,8 +16,10 @@ mod fast_laplace;
 mod gaussian;
 mod jeffreys;
 mod laplace;
+mod sampled;
 
 pub use ard::Ard;
+pub(crate) use bayesian_lasso::{BayesianLasso, GammaOfSquare};
 pub use bls::Bls;
 pub(crate) use elastic_net::ElasticNet;
 pub use evidence::{EvidencePrior, Factors};
@@ -24,6 +28,7 @@ pub use fast_laplace::FastLaplace;
 pub use gaussian::Gaussian;
 pub use jeffreys::Jeffreys;
 pub use laplace::Laplace;
+pub(crate) use sampled::SampledPrior;
 
 /// A prior that is a scale mixture of Gaussians; everything is even in β, so β ≥ 0 suffices.
 pub trait ScaleMixture: Sync + std::fmt::Debug {

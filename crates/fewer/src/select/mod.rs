@@ -31,6 +31,7 @@
 //! # Ok::<(), fewer::Error>(())
 //! ```
 
+mod auto;
 mod criterion;
 mod evaluate;
 mod fold_data;
@@ -43,8 +44,10 @@ mod predicted;
 mod score;
 mod search;
 mod selection;
+mod stability;
 mod words;
 
+pub use auto::{Tried, auto};
 pub use criterion::Criterion;
 pub use evaluate::{Evaluated, Evaluation, evaluate};
 pub use folds::{CrossValidation, Split};
@@ -55,3 +58,4 @@ pub use predicted::Predicted;
 pub use score::{Direction, Score};
 pub use search::{FinishedFit, Search};
 pub use selection::{Point, Rule, Selection};
+pub use stability::{Stability, StabilityOptions, TermStability, stability};

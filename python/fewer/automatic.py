@@ -1,0 +1,124 @@
+"""One front door: a method for data that nothing is known of."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal
+
+import numpy as np
+
+from fewer import _core, _data
+from fewer._base import ClassWeight, Estimator, RandomState
+from fewer.probit_classifier import ProbitClassifier
+from fewer.sparse_regressor import SparseRegressor
+
+
+def auto(
+    X: Any,
+    y: Any,
+    *,
+    task: Literal["regression", "classification"] | None = None,
+    max_terms: int | None = None,
+    max_time: float | None = None,
+    cv: int = 5,
+    scoring: str | None = None,
+    class_weight: ClassWeight | None = None,
+    standardize: bool = True,
+    sample_weight: Any = None,
+    memory_limit: float = 4e9,
+    random_state: RandomState | None = 0,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+) -> Any:
+    """Try the methods that suit the data, and fit the smallest of the good ones.
+
+    All are judged in the same folds, in which each chooses its λ or γ anew: no choice has seen the
+    rows that judge it. The method that keeps the fewest terms within one standard error of the
+    best, that of its mean and that of the difference in these folds, is fitted to all rows.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        The inputs.
+    y : array-like of shape (n_samples,)
+        What is to be predicted: numbers, or classes.
+    task : {"regression", "classification"}, optional
+        What to predict. Classes by default where y holds text or booleans, else numbers.
+    max_terms : int, optional
+        Keep at most so many terms.
+    max_time : float, optional
+        Seconds for trying and fitting. What is not finished after three quarters of it is left;
+        the fit to all rows then takes what it takes.
+    cv : int, default=5
+        Number of folds; rows are shuffled, and classes stratified.
+    scoring : str, optional
+        What judges: ``"mse"`` for numbers and ``"deviance"`` for classes by default, or another
+        score of :func:`fewer.cross_validate`.
+    class_weight : dict or "balanced", optional
+        Weights of the classes.
+    standardize : bool, default=True
+        Whether priors apply to columns of unit variance.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights of the rows.
+    memory_limit : float, default=4e9
+        Bytes that matrices may take.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the folds.
+    n_jobs : int, optional
+        Threads; all by default. The answer is the same for any number, unless time runs out.
+    verbose : int, default=0
+        1 reports to stderr.
+
+    Returns
+    -------
+    estimator
+        A fitted estimator of the class that was chosen. Its `tried_` is the table of what was
+        tried, at what cost; `notes_` say why it was chosen.
+
+    See Also
+    --------
+    fewer.cross_validate : Judge one method.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fewer
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(100, 6))
+    >>> y = 1 + 3 * X[:, 0] - 2 * X[:, 3] + rng.normal(size=100)
+    >>> model = fewer.auto(X, y)
+    >>> {"x1", "x4"} <= set(model.terms_)
+    True
+    >>> len(model.tried_) > 4
+    True
+    """
+    if task not in (None, "regression", "classification"):
+        raise ValueError(f"task = {task!r}: 'regression' or 'classification' is expected")
+    if task is None:
+        kind = np.asarray(y if _data.name_of(y) is None else list(y)).dtype.kind
+        task = "classification" if kind in "bOUS" else "regression"
+    shared = {
+        "max_terms": max_terms,
+        "standardize": standardize,
+        "memory_limit": memory_limit,
+        "random_state": random_state,
+        "n_jobs": n_jobs,
+        "verbose": verbose,
+    }
+    reader: Estimator
+    if task == "classification":
+        reader = ProbitClassifier(class_weight=class_weight, **shared)  # type: ignore[arg-type]
+    elif class_weight is not None:
+        raise ValueError("class_weight is for classes, and y holds numbers: leave it out")
+    else:
+        reader = SparseRegressor(**shared)  # type: ignore[arg-type]
+    given, problem = reader._problem(X, y, sample_weight)
+    names = ("max_terms", "standardize", "memory_limit", "random_state", "n_jobs", "class_weight")
+    settings = {name: given[name] for name in names if given.get(name) is not None}
+    chosen = {"cv": cv, "scoring": scoring, "max_time": max_time}
+    settings |= {name: value for name, value in chosen.items() if value is not None}
+    model = _core.fit("auto", json.dumps(settings), problem)
+    estimator = Estimator._classes[model.method]._of(model)
+    estimator.verbose = verbose
+    estimator._report()
+    return estimator
