@@ -10,6 +10,8 @@ mod kernel;
 mod kernel_function;
 mod linear;
 mod polynomial;
+mod wavelet;
+mod wavelet_filters;
 
 pub(crate) use cache::KernelCache;
 
@@ -19,6 +21,7 @@ pub use kernel::{Gamma, GammaRule, Kernel, KernelForm, KernelSettings};
 pub use kernel_function::{KernelFunction, RowKernel, UserKernel};
 pub use linear::Linear;
 pub use polynomial::{Monomial, Polynomial};
+pub use wavelet::Wavelets;
 
 use crate::data::{Dataset, Features};
 use crate::design::Columns;
@@ -97,6 +100,8 @@ pub enum FixedBasis {
     Kernel(Kernel),
     /// The user's own functions.
     Functions(Functions),
+    /// Wavelets on a grid.
+    Wavelets(Wavelets),
 }
 
 impl FixedBasis {
@@ -112,6 +117,7 @@ impl FixedBasis {
             FixedBasis::Polynomial(b) => b.len(),
             FixedBasis::Kernel(b) => b.len(),
             FixedBasis::Functions(b) => b.len(),
+            FixedBasis::Wavelets(b) => b.len(),
         }
     }
 
@@ -127,6 +133,7 @@ impl FixedBasis {
             FixedBasis::Polynomial(b) => b.name(k, features),
             FixedBasis::Kernel(b) => b.name(k),
             FixedBasis::Functions(b) => b.name(k),
+            FixedBasis::Wavelets(b) => b.name(k, features),
         }
     }
 
@@ -137,6 +144,7 @@ impl FixedBasis {
             FixedBasis::Polynomial(b) => FixedBasis::Polynomial(b.keep(chosen)),
             FixedBasis::Kernel(b) => FixedBasis::Kernel(b.keep(chosen)),
             FixedBasis::Functions(b) => FixedBasis::Functions(b.keep(chosen)),
+            FixedBasis::Wavelets(b) => FixedBasis::Wavelets(b.keep(chosen)),
         }
     }
 
@@ -155,6 +163,7 @@ impl FixedBasis {
             }
             FixedBasis::Kernel(b) => FixedBasis::Kernel(b.at(centres.unwrap_or_default())),
             FixedBasis::Functions(b) => FixedBasis::Functions(b.all()),
+            FixedBasis::Wavelets(_) => self.clone(),
         })
     }
 
@@ -171,6 +180,7 @@ impl FixedBasis {
             FixedBasis::Polynomial(b) => Ok(b.columns(x)),
             FixedBasis::Kernel(b) => b.columns(x, memory_limit, observer),
             FixedBasis::Functions(b) => b.columns(x),
+            FixedBasis::Wavelets(b) => Ok(b.columns(x)),
         }
     }
 
@@ -194,6 +204,7 @@ impl FixedBasis {
             FixedBasis::Polynomial(b) => b.largest() < features,
             FixedBasis::Kernel(b) => b.fits(features),
             FixedBasis::Functions(b) => b.fits(features),
+            FixedBasis::Wavelets(b) => b.fits(features),
         }
     }
 
@@ -235,4 +246,9 @@ impl FixedBasis {
         let what = format!("a matrix of {rows}×{} values of '{name}'", self.len());
         Err(Error::memory(what, needed as f64, limit as f64, hint))
     }
+}
+
+/// Four significant digits: enough for a name.
+fn rounded(value: f64) -> f64 {
+    format!("{value:.3e}").parse().unwrap_or(value)
 }

@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 
 /// Noise below 1e-4 of the target's deviation is taken for none: the evidence of a model that
 /// explains the target exactly has no maximum.
-const SMALLEST_NOISE: f64 = 1e-8;
+pub(crate) const SMALLEST_NOISE: f64 = 1e-8;
 /// More features than this are multiplied with each other only as they are needed.
 const GRAM_COLUMNS: usize = 1000;
 
@@ -97,15 +97,7 @@ impl Evidence<'_> {
         observer: &dyn Observer,
         prior: impl FnOnce(&Shared<'_>) -> Result<Box<dyn EvidencePrior>> + Send,
     ) -> Result<Model> {
-        let Target::Numbers(y) = data.target() else {
-            return Err(Error::Unavailable {
-                what: "regression on labels".into(),
-                hint: format!(
-                    "{} needs a number for each row; SMLR and ProbitClassifier take labels",
-                    self.method
-                ),
-            });
-        };
+        let y = numbers(self.method, data)?;
         let wanted = self.wanted(data.features().columns());
         self.common.with_rows(data, y, data.weights(), wanted, observer, |shared| {
             let model = self.solve(&shared, prior(&shared)?)?;
@@ -123,9 +115,9 @@ impl Evidence<'_> {
             .with_moments(moments, wanted, &Silent, |shared| self.solve(&shared, prior(&shared)?))
     }
 
-    fn solve(&self, shared: &Shared<'_>, mut prior: Box<dyn EvidencePrior>) -> Result<Model> {
-        let unit = shared.units.target_unit();
-        let noise = match self.noise {
+    /// What is known of the noise, in units of the target.
+    pub fn inner_noise(&self, unit: f64) -> Result<Noise> {
+        Ok(match self.noise {
             None => Noise::Estimated,
             Some(noise) => {
                 let variance = (noise / unit).powi(2);
@@ -141,7 +133,12 @@ impl Evidence<'_> {
                 }
                 Noise::Known(variance)
             }
-        };
+        })
+    }
+
+    fn solve(&self, shared: &Shared<'_>, mut prior: Box<dyn EvidencePrior>) -> Result<Model> {
+        let unit = shared.units.target_unit();
+        let noise = self.inner_noise(unit)?;
         let free = self.common.fit_intercept == Intercept::Free;
         let constant = shared.units.target_deviation == 0.0;
         let rows = shared.weight - f64::from(u8::from(free));
@@ -198,7 +195,7 @@ impl Evidence<'_> {
         self.model(shared, found, &*prior, &inverse_lengths, noise)
     }
 
-    fn empty(
+    pub fn empty(
         &self,
         shared: &Shared<'_>,
         constant: bool,
@@ -226,7 +223,7 @@ impl Evidence<'_> {
         Ok(certified(Model { noise_std: Some(self.noise.unwrap_or(noise)), ..model }, 0.0, 0))
     }
 
-    fn model(
+    pub fn model(
         &self,
         shared: &Shared<'_>,
         mut found: Found,
@@ -306,6 +303,19 @@ impl Evidence<'_> {
         model.noise_std = Some(self.noise.unwrap_or(unit * found.noise.sqrt()));
         model.report.log_evidence = Some(found.log_evidence - rows * unit.ln());
         Ok(model)
+    }
+}
+
+/// The target of a regression.
+pub(crate) fn numbers<'a>(method: &str, data: &'a Dataset<'_>) -> Result<&'a [f64]> {
+    match data.target() {
+        Target::Numbers(y) => Ok(y),
+        Target::Labels { .. } => Err(Error::Unavailable {
+            what: "regression on labels".into(),
+            hint: format!(
+                "{method} needs a number for each row; SMLR and ProbitClassifier take labels"
+            ),
+        }),
     }
 }
 

@@ -19,6 +19,7 @@ mod settings;
 mod smlr;
 mod sparse_regressor;
 mod training;
+mod wavelet_rvr;
 
 pub use bls::BLS;
 pub use classes::{BalancedRule, ClassWeight};
@@ -34,6 +35,7 @@ pub use settings::{Intercept, PriorKind, Variant};
 pub use smlr::SMLR;
 pub use sparse_regressor::SparseRegressor;
 pub(crate) use training::on_threads;
+pub use wavelet_rvr::{Padding, WaveletRVR};
 
 use crate::basis::UserFunction;
 use crate::data::Dataset;
@@ -69,6 +71,7 @@ pub const METHODS: &[MethodInfo] = &[
     MethodInfo { name: "SparseRegressor", short: "sparse", task: Task::Regression },
     MethodInfo { name: "Lasso", short: "lasso", task: Task::Regression },
     MethodInfo { name: "RVR", short: "rvm", task: Task::Regression },
+    MethodInfo { name: "WaveletRVR", short: "srvm", task: Task::Regression },
     MethodInfo { name: "BLS", short: "bls", task: Task::Regression },
     MethodInfo { name: "FastLaplace", short: "flap", task: Task::Regression },
     MethodInfo { name: "ProbitClassifier", short: "probit", task: Task::Classification },
@@ -164,6 +167,7 @@ pub(crate) fn fit_once(
         "SMLR" | "smlr" => fit_of!(SMLR),
         "RMLR" | "rmlr" => fit_of!(RMLR),
         "RVR" | "rvm" => fit_of!(RVR),
+        "WaveletRVR" | "srvm" => fit_of!(WaveletRVR),
         "BLS" | "bls" => fit_of!(BLS),
         "FastLaplace" | "flap" => fit_of!(FastLaplace),
         _ => {

@@ -2,11 +2,11 @@
 
 use super::common::{BasisKind, Common, Shared, common_builder};
 use super::evidence::{Evidence, EvidenceSolver, check, with_kernels};
-use super::settings::{Intercept, Variant, merge_settings, parse_settings};
+use super::settings::{Intercept, Variant, check_number, merge_settings, parse_settings};
 use crate::basis::{BlockFunction, Gamma, KernelFunction, Landmarks, UserFunction};
 use crate::data::{Dataset, Moments};
 use crate::engine::Observer;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::Model;
 use crate::prior::{Ard, EvidencePrior};
 use serde::{Deserialize, Serialize};
@@ -80,7 +80,14 @@ pub enum SparsityRule {
 }
 
 impl Sparsity {
-    fn price(self, weight: f64) -> f64 {
+    pub(super) fn check(self) -> Result<()> {
+        match self {
+            Sparsity::Number(c) => check_number("sparsity", Some(c), true),
+            Sparsity::Rule(_) => Ok(()),
+        }
+    }
+
+    pub(super) fn price(self, weight: f64) -> f64 {
         let log = weight.max(1.0).ln();
         match self {
             Sparsity::Number(c) => c,
@@ -168,12 +175,7 @@ impl RVR {
 
     fn check(&self) -> Result<()> {
         check(&self.0.common, self.0.noise, None)?;
-        if let Sparsity::Number(c) = self.0.sparsity
-            && !(c.is_finite() && c >= 0.0)
-        {
-            return Err(Error::setting("sparsity", c, "a number of at least 0 is expected"));
-        }
-        Ok(())
+        self.0.sparsity.check()
     }
 
     fn evidence(&self) -> Evidence<'_> {

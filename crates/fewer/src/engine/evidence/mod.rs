@@ -10,6 +10,7 @@ mod block;
 mod dictionary;
 mod noise;
 mod objective;
+mod orthonormal;
 mod pool;
 mod posterior;
 mod settle;
@@ -20,6 +21,7 @@ mod tests;
 
 pub(crate) use block::block;
 pub(crate) use dictionary::{Dictionary, FromGram, FromRows};
+pub(crate) use orthonormal::{Orthonormal, orthonormal};
 
 use super::{Observer, Progress, Step, Termination};
 use crate::error::{Error, Result};
