@@ -14,6 +14,7 @@ from fewer import kernels, plots
 from fewer._base import Certificate, EmptyModelWarning, Explanation, load
 from fewer._bound import Bound, RiskBound
 from fewer._select import Selection
+from fewer.adaptive_rvr import AdaptiveRVR
 from fewer.bls import BLS
 from fewer.evaluation import Evaluation, cross_validate
 from fewer.fast_laplace import FastLaplace
@@ -22,6 +23,7 @@ from fewer.probit_classifier import ProbitClassifier
 from fewer.rvr import RVR
 from fewer.smlr import RMLR, RMLRCV, SMLR, SMLRCV, SMLRPath
 from fewer.sparse_regressor import SparseRegressor
+from fewer.wavelet_rvr import WaveletRVR
 
 __all__ = [
     "BLS",
@@ -30,6 +32,7 @@ __all__ = [
     "RVR",
     "SMLR",
     "SMLRCV",
+    "AdaptiveRVR",
     "Bound",
     "Certificate",
     "EmptyModelWarning",
@@ -44,6 +47,7 @@ __all__ = [
     "SMLRPath",
     "Selection",
     "SparseRegressor",
+    "WaveletRVR",
     "cross_validate",
     "kernels",
     "lasso_path",

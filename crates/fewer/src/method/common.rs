@@ -449,7 +449,7 @@ impl Common {
         }
     }
 
-    fn deadline(&self) -> Option<Instant> {
+    pub fn deadline(&self) -> Option<Instant> {
         // A limit beyond the range of the clock is none.
         let limit = Duration::try_from_secs_f64(self.max_time?).ok()?;
         Instant::now().checked_add(limit)
@@ -568,6 +568,7 @@ impl Common {
                 log_evidence: None,
                 selection: None,
                 rows: shared.rows,
+                relevances: Vec::new(),
                 dropped: shared.dropped.clone(),
                 notes: fitted.notes,
                 trace: match &traces[..] {

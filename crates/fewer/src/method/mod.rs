@@ -1,6 +1,7 @@
 //! The methods of the papers: each a small file that names a likelihood, a prior, a basis and an
 //! engine.
 
+mod adaptive_rvr;
 mod bls;
 mod classes;
 mod common;
@@ -21,6 +22,7 @@ mod sparse_regressor;
 mod training;
 mod wavelet_rvr;
 
+pub use adaptive_rvr::AdaptiveRVR;
 pub use bls::BLS;
 pub use classes::{BalancedRule, ClassWeight};
 pub use common::BasisKind;
@@ -71,6 +73,7 @@ pub const METHODS: &[MethodInfo] = &[
     MethodInfo { name: "SparseRegressor", short: "sparse", task: Task::Regression },
     MethodInfo { name: "Lasso", short: "lasso", task: Task::Regression },
     MethodInfo { name: "RVR", short: "rvm", task: Task::Regression },
+    MethodInfo { name: "AdaptiveRVR", short: "arvm", task: Task::Regression },
     MethodInfo { name: "WaveletRVR", short: "srvm", task: Task::Regression },
     MethodInfo { name: "BLS", short: "bls", task: Task::Regression },
     MethodInfo { name: "FastLaplace", short: "flap", task: Task::Regression },
@@ -167,6 +170,7 @@ pub(crate) fn fit_once(
         "SMLR" | "smlr" => fit_of!(SMLR),
         "RMLR" | "rmlr" => fit_of!(RMLR),
         "RVR" | "rvm" => fit_of!(RVR),
+        "AdaptiveRVR" | "arvm" => fit_of!(AdaptiveRVR),
         "WaveletRVR" | "srvm" => fit_of!(WaveletRVR),
         "BLS" | "bls" => fit_of!(BLS),
         "FastLaplace" | "flap" => fit_of!(FastLaplace),

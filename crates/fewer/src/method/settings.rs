@@ -144,12 +144,11 @@ where
     ))
 }
 
-/// Settings that choose a basis and its scaling.
-const OF_A_BASIS: [&str; 8] =
-    ["basis", "degree", "gamma", "coef0", "candidates", "landmarks", "centres", "standardize"];
+/// Settings that choose a basis.
+const OF_A_BASIS: [&str; 7] =
+    ["basis", "degree", "gamma", "coef0", "candidates", "landmarks", "centres"];
 
-/// The same for a method whose functions are its own, so that settings of a basis are none of it,
-/// save those it has itself.
+/// The same for a method whose functions are its own, so that settings of a basis are none of it.
 pub(crate) fn parse_without_basis<Common, Own>(settings: &str, usual: &Own) -> Result<(Common, Own)>
 where
     Common: DeserializeOwned + Serialize + Default,
@@ -158,8 +157,7 @@ where
     let given: Map<String, Value> = serde_json::from_str(settings).map_err(|e| {
         Error::setting("settings", settings, format!("a JSON object is expected ({e})"))
     })?;
-    let own = object(usual);
-    let is_none = |name: &&String| OF_A_BASIS.contains(&name.as_str()) && !own.contains_key(*name);
+    let is_none = |name: &&String| OF_A_BASIS.contains(&name.as_str());
     if let Some(name) = given.keys().find(is_none) {
         let known = without_basis(&Common::default(), usual);
         let known: Vec<&str> =

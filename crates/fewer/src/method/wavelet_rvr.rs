@@ -36,7 +36,7 @@ use serde::{Deserialize, Serialize};
 /// | `noise` | estimated | standard deviation of the noise, in the units of y |
 /// | `fit_intercept` | true | `false`: the constant is a term like any other; `"penalised"`: it is no term |
 /// | `max_terms` | – | keep at most so many terms |
-/// | `tol`, `max_iter`, `max_time`, `memory_limit`, `random_state`, `n_jobs` | – | without effect: nothing iterates |
+/// | `standardize`, `tol`, `max_iter`, `max_time`, `memory_limit`, `random_state`, `n_jobs` | – | without effect |
 ///
 /// ```
 /// use fewer::data::{Dataset, DenseView};

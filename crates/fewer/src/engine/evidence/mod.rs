@@ -8,6 +8,7 @@
 
 mod block;
 mod dictionary;
+mod learnt;
 mod noise;
 mod objective;
 mod orthonormal;
@@ -21,6 +22,7 @@ mod tests;
 
 pub(crate) use block::block;
 pub(crate) use dictionary::{Dictionary, FromGram, FromRows};
+pub(crate) use learnt::{Learning, Rows, learn};
 pub(crate) use orthonormal::{Orthonormal, orthonormal};
 
 use super::{Observer, Progress, Step, Termination};
