@@ -97,15 +97,17 @@ const WEIGHED: usize = 8;
 /// for every so many kernels.
 const PART: f64 = 0.3;
 const FOR_EACH: usize = 8;
-/// Evaluations in which all kernels climb together, after an addition and at last.
+/// Evaluations in which all kernels climb together, after an addition and at last, and the work
+/// that they may take where there are many rows.
 const TOGETHER: usize = 40;
 const AT_LAST: usize = 400;
+const WORK: f64 = 1e8;
 /// Rows on which candidates climb where there are more.
 const SEARCH_ROWS: usize = 2000;
 /// Rows among which distances to the nearest are taken.
 const SPACING_ROWS: usize = 500;
-/// A kernel whose largest value on any row is below e to minus this sits in empty space.
-const REACH: f64 = 1.0;
+/// How hard candidates that touch too few rows are held back.
+const HOLD: f64 = 10.0;
 /// Kernels whose columns have a correlation of 1 less this are one.
 const TWINS: f64 = 1e-7;
 /// There is at most one kernel for every so many rows, and at most one learnt parameter; one kernel
@@ -278,19 +280,34 @@ impl Rows {
         Self { x, target: chosen.iter().map(|&i| share * self.target[i]).collect(), root, weight }
     }
 
-    /// How far the nearest row is from a kernel, as minus the log of its largest value; and that
-    /// row.
-    fn distance(raw: &[f64]) -> (f64, usize) {
-        let first = (f64::NEG_INFINITY, 0);
-        let best =
-            raw.iter().enumerate().fold(first, |a, (i, v)| if *v > a.0 { (*v, i) } else { a });
-        (-best.0.ln(), best.1)
+    /// How many rows a kernel must touch: one, and three more for each further input, along which
+    /// its centre can be fitted to them.
+    fn needed(&self) -> f64 {
+        (3.0 * self.x.columns() as f64 - 2.0).min(PART_OF_ROWS * self.weight).max(1.0)
     }
 
-    /// The derivative of that distance in the parameters.
-    fn distance_gradient(&self, shape: &Shape, raw: &[f64], row: usize) -> Vec<f64> {
-        let at: Vec<f64> = (0..self.x.columns()).map(|j| self.x[(row, j)]).collect();
-        shape.contract(&at, &[raw[row]], &[-1.0 / raw[row]])
+    /// By how much too few rows are touched: log(needed/Σwφ), or 0. Rescaling a column changes no
+    /// evidence, so that a kernel in empty space would else be as good as any.
+    fn lack(&self, raw: &[f64]) -> f64 {
+        (self.needed() / self.touched(raw)).ln().max(0.0)
+    }
+
+    /// Σwφ.
+    fn touched(&self, raw: &[f64]) -> f64 {
+        match self.root.is_empty() {
+            true => raw.iter().sum(),
+            false => raw.iter().zip(&self.root).map(|(v, r)| r * r * v).sum(),
+        }
+    }
+
+    /// The derivative of the lack, where there is one, in the parameters.
+    fn lack_gradient(&self, shape: &Shape, raw: &[f64]) -> Vec<f64> {
+        let factor = -1.0 / self.touched(raw);
+        let g: Vec<f64> = match self.root.is_empty() {
+            true => vec![factor; raw.len()],
+            false => self.root.iter().map(|r| factor * r * r).collect(),
+        };
+        shape.contract(self.x.as_slice(), raw, &g)
     }
 }
 
@@ -311,10 +328,10 @@ struct Scene<'a> {
 /// What a candidate is worth.
 struct Worth {
     factors: Factors,
-    /// −ρ, less where the kernel sits in empty space: what candidates minimise.
+    /// −ρ, less where the kernel touches too few rows: what candidates minimise.
     height: f64,
     gradient: Vec<f64>,
-    distance: f64,
+    lack: f64,
 }
 
 impl<'a> Scene<'a> {
@@ -380,19 +397,18 @@ impl<'a> Scene<'a> {
                 let (column, r) = (columns.column(c), first.column(c));
                 let (s, q) = (beta * dot(column, r), beta * dot(column, &self.error));
                 let factors = Factors { s, q, z: if price > 0.0 { beta * dot(r, r) } else { 0.0 } };
-                let (distance, nearest) = Rows::distance(raw.column(c));
+                let kernel = shapes[c].as_ref().filter(|f| f.kernel().is_some());
+                let lack = kernel.map_or(0.0, |_| self.rows.lack(raw.column(c)));
                 let size = dot(column, column);
                 let nothing =
-                    Worth { factors, height: 0.0, gradient: Vec::new(), distance: f64::INFINITY };
-                if !(s > IN_SPAN * beta * size) || size < f64::MIN_POSITIVE || distance > 30.0 {
+                    Worth { factors, height: 0.0, gradient: Vec::new(), lack: f64::INFINITY };
+                if !(s > IN_SPAN * beta * size) || size < f64::MIN_POSITIVE || lack > 30.0 {
                     return nothing;
                 }
                 // The published rule takes s for z.
                 let paid = 2.0 * price * if exact { factors.z } else { s };
                 let rho = (q * q - paid) / s;
-                let kernel = shapes[c].as_ref().filter(|f| f.kernel().is_some());
-                let beyond = if kernel.is_some() { (distance - REACH).max(0.0) } else { 0.0 };
-                let share = 1.0 / (1.0 + beyond * beyond);
+                let share = 1.0 / (1.0 + HOLD * lack * lack);
                 let mut gradient = Vec::new();
                 if let (true, Some(shape)) = (with_gradient, kernel) {
                     let (of_error, mut of_r) = (2.0 * q * beta / s, -2.0 * beta * q * q / (s * s));
@@ -409,19 +425,19 @@ impl<'a> Scene<'a> {
                     }
                     gradient = shape.contract(self.rows.x.as_slice(), raw.column(c), &g);
                     gradient.iter_mut().for_each(|g| *g *= -share);
-                    if beyond > 0.0 {
-                        let slope = self.rows.distance_gradient(shape, raw.column(c), nearest);
-                        axpy(2.0 * rho * beyond * share * share, &slope, &mut gradient);
+                    if lack > 0.0 {
+                        let slope = self.rows.lack_gradient(shape, raw.column(c));
+                        axpy(2.0 * HOLD * rho * lack * share * share, &slope, &mut gradient);
                     }
                 }
-                Worth { factors, height: -rho * share, gradient, distance: beyond }
+                Worth { factors, height: -rho * share, gradient, lack }
             })
             .collect()
     }
 
     /// The variance at which a function gains most, and the gain.
     fn gain(&self, worth: &Worth) -> (f64, f64) {
-        if worth.height == 0.0 || worth.distance > 2.0 * REACH {
+        if worth.height == 0.0 || worth.lack > 1.0 {
             return (0.0, 0.0);
         }
         let noise = 1.0 / self.posterior.beta;
@@ -509,7 +525,8 @@ impl Learner<'_> {
             gain = if idle == 0 { found } else { gain.max(found) };
             let added = found > options.tol;
             if added {
-                self.together(TOGETHER, 1e-3)?;
+                // No closer than there is to gain by the next addition.
+                self.together(TOGETHER, (0.01 * found).max(1e-3))?;
             } else if idle == 0 && !self.shapes.is_empty() {
                 self.together(AT_LAST, 0.01 * LITTLE)?;
             }
@@ -705,10 +722,8 @@ impl Learner<'_> {
         let d = self.bounds.low.len();
         let one = Shape::of(Family::Rbf, &vec![0.0; d + self.learning.widths(d)], d);
         let one = self.parameters(&one);
-        if !self.learning.noise_as_published {
-            let left = weight / ROWS_FOR_PARAMETER - self.all_parameters();
-            room = room.min((left / one).max(0.0) as usize);
-        }
+        let left = weight / ROWS_FOR_PARAMETER - self.all_parameters();
+        room = room.min((left / one).max(0.0) as usize);
         if room == 0 {
             return Ok(0.0);
         }
@@ -742,7 +757,8 @@ impl Learner<'_> {
                 let features = (0..rows.x.columns()).filter(used);
                 open.extend(features.map(|feature| Some(Shape::Linear { feature })));
             }
-            let together = (1 + self.shapes.len() / FOR_EACH).min(room);
+            let for_each = if n > 2 * SEARCH_ROWS { FOR_EACH / 2 } else { FOR_EACH };
+            let together = (1 + self.shapes.len() / for_each).min(room);
             while taken.len() < together && !open.is_empty() {
                 let paid = |(w, shape): (&Worth, &Option<Shape>)| {
                     let (variance, gain) = full.gain(w);
@@ -779,7 +795,7 @@ impl Learner<'_> {
         Ok(first)
     }
 
-    /// The objective less what kernels in empty space cost, with derivatives (Tzikas et al. 2009,
+    /// The objective less what kernels that touch too few rows cost, with derivatives (Tzikas et al. 2009,
     /// eq. 62 corrected).
     fn height(&self, shapes: &[Option<Shape>], alpha: &[f64], beta: f64) -> Result<Height> {
         let rows = &self.learning.rows;
@@ -813,13 +829,11 @@ impl Learner<'_> {
                 }
                 let raw = raw.column(j);
                 let mut gradient = shape.contract(rows.x.as_slice(), raw, d);
-                let (distance, nearest) = Rows::distance(raw);
-                let beyond = (distance - REACH).max(0.0);
-                if beyond > 0.0 && distance.is_finite() {
-                    let slope = rows.distance_gradient(shape, raw, nearest);
-                    axpy(-2.0 * cost * beyond, &slope, &mut gradient);
+                let lack = rows.lack(raw);
+                if lack > 0.0 && lack.is_finite() {
+                    axpy(-2.0 * cost * lack, &rows.lack_gradient(shape, raw), &mut gradient);
                 }
-                (cost * beyond * beyond, gradient)
+                (cost * lack * lack, gradient)
             })
             .collect();
         value -= parts.iter().map(|p| p.0).sum::<f64>();
@@ -894,7 +908,10 @@ impl Learner<'_> {
         };
         let mut search = Minimum::new(start, low, high, STRIDE);
         let mut little = 0;
-        for _ in 0..evaluations {
+        let k = self.shapes.len();
+        let work = (self.learning.rows.len() * k * (k + 10 + self.bounds.low.len())) as f64;
+        let bearable = (evaluations as f64 * WORK / (TOGETHER as f64 * work)) as usize;
+        for _ in 0..evaluations.min(bearable.max(evaluations / 5)) {
             self.observer.check()?;
             if search.has_ended() || little >= 3 {
                 break;
