@@ -46,8 +46,6 @@ fn methods() -> Vec<(&'static str, &'static str)> {
         ("rvm", r#"{"basis": "linear", "fit_intercept": "penalised", "max_terms": 4}"#),
         ("rvm", r#"{"basis": "rbf"}"#),
         ("rvm", r#"{"basis": "matern32", "candidates": 10, "sparsity": "aic"}"#),
-        ("arvm", r#"{"families": ["rbf"], "starts": 20}"#),
-        ("arvm", r#"{"families": ["laplacian", "linear"], "starts": 10, "fit_intercept": false}"#),
         ("bls", r#"{}"#),
         ("bls", r#"{"lam": 0.5}"#),
         ("bls", r#"{"basis": "rbf", "lam": 0.5}"#),

@@ -252,6 +252,14 @@ impl Learnt {
         out
     }
 
+    /// What the weight of function `k` of inner inputs is multiplied by for its own units.
+    pub(crate) fn factor(&self, k: usize) -> f64 {
+        match &self.inner[k] {
+            Shape::Linear { feature } => self.scale[*feature],
+            _ => 1.0,
+        }
+    }
+
     /// The mean square slope of Σ w φ along each feature over rows of inner inputs, in those units.
     pub(crate) fn mean_square_slopes(&self, weights: &[f64], inner: &Matrix) -> Vec<f64> {
         let n = inner.rows();
@@ -260,7 +268,8 @@ impl Learnt {
         for (shape, weight) in self.inner.iter().zip(weights) {
             let Some((centre, width)) = shape.kernel() else {
                 if let Shape::Linear { feature } = shape {
-                    slopes.column_mut(*feature).iter_mut().for_each(|s| *s += weight);
+                    let slope = weight / self.scale[*feature];
+                    slopes.column_mut(*feature).iter_mut().for_each(|s| *s += slope);
                 }
                 continue;
             };
@@ -313,7 +322,13 @@ impl Columns for Evaluated<'_> {
         tile.reset(n, columns.len(), Layout::Columns);
         let target = tile.values_mut().chunks_exact_mut(n.max(1));
         for (&k, out) in columns.iter().zip(target) {
-            self.basis.inner[k].write(x.as_slice(), out);
+            match &self.basis.inner[k] {
+                // A feature is itself, in its own units.
+                Shape::Linear { feature } => {
+                    out.iter_mut().enumerate().for_each(|(i, o)| *o = source.get(i, *feature));
+                }
+                shape => shape.write(x.as_slice(), out),
+            }
         }
     }
 }

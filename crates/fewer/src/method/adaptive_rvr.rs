@@ -295,7 +295,8 @@ impl AdaptiveRVR {
         let columns = fixed.columns(*data.features(), 0, observer)?;
         let mut shared = self.shared(data, y, &fixed, &*columns, observer)?;
         (shared.dropped, shared.weight) = (dropped, learning.rows.weight);
-        let lengths = vec![1.0; found.active.len()];
+        let mut lengths: Vec<f64> = (0..fixed.len()).map(|k| learnt.factor(k)).collect();
+        lengths.resize(found.active.len(), 1.0);
         let mut model = self.evidence().model(&shared, found, &prior, &lengths, noise)?;
         model.report.certificate.scope = "sampled".into();
         if model.terms.is_empty() && model.report.notes.is_empty() {
@@ -306,7 +307,7 @@ impl AdaptiveRVR {
             ));
         }
         let term_weights: Vec<f64> = model.terms.iter().map(|t| t.weight()).collect();
-        let slopes = learnt.mean_square_slopes(&term_weights, &inner);
+        let slopes = learnt.mean_square_slopes(&term_weights, &learning.rows.x);
         model.report.relevances =
             (0..d).map(|j| slopes[j].sqrt() * scale[j] * units.deviation[j]).collect();
         Ok(model)

@@ -115,6 +115,9 @@ const TWINS: f64 = 1e-7;
 const ROWS_FOR_EACH: f64 = 4.0;
 const ROWS_FOR_PARAMETER: f64 = 2.0;
 const PART_OF_ROWS: f64 = 0.25;
+/// Weights of kernels have at least this precision, in units of the target's: large ones of
+/// opposite signs agree on the rows there are and nowhere else.
+const SMALLEST_PRECISION: f64 = 0.04;
 /// Bounds of log precisions about where they are.
 const FAR: f64 = 30.0;
 /// No step changes a log width, or a centre in widths, by more.
@@ -280,10 +283,10 @@ impl Rows {
         Self { x, target: chosen.iter().map(|&i| share * self.target[i]).collect(), root, weight }
     }
 
-    /// How many rows a kernel must touch: one, and three more for each further input, along which
-    /// its centre can be fitted to them.
+    /// How many rows a kernel must touch: one for each input, along which its centre can be fitted
+    /// to them.
     fn needed(&self) -> f64 {
-        (3.0 * self.x.columns() as f64 - 2.0).min(PART_OF_ROWS * self.weight).max(1.0)
+        (self.x.columns() as f64).min(PART_OF_ROWS * self.weight).max(1.0)
     }
 
     /// By how much too few rows are touched: log(needed/Σwφ), or 0. Rescaling a column changes no
@@ -875,7 +878,11 @@ impl Learner<'_> {
         }
         if exact {
             let logs: Vec<f64> = self.alpha.iter().map(|a| a.ln()).collect();
-            low.extend(logs.iter().map(|l| l - FAR));
+            let floor = |v: &Option<Variables>| match v {
+                Some(_) => SMALLEST_PRECISION.ln(),
+                None => -FAR,
+            };
+            low.extend(logs.iter().zip(&kernels).map(|(l, v)| (l - FAR).max(floor(v)).min(*l)));
             high.extend(logs.iter().map(|l| l + FAR));
             start.extend(logs);
         }
@@ -1015,6 +1022,11 @@ impl Learner<'_> {
         let (active, posterior) = (ascent.active.clone(), ascent.posterior.clone());
         self.shapes = active.iter().map(|&i| self.shapes[i].clone()).collect();
         (self.alpha, self.beta) = (posterior.alpha, posterior.beta);
+        if self.prior.is_exact() {
+            let kernels = self.alpha.iter_mut().zip(&self.shapes);
+            let kernels = kernels.filter(|(_, s)| s.as_ref().is_some_and(|s| s.kernel().is_some()));
+            kernels.for_each(|(a, _)| *a = a.max(SMALLEST_PRECISION));
+        }
         Ok(())
     }
 
