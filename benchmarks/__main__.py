@@ -6,16 +6,19 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from benchmarks.adapters import Adapter, discover
-from benchmarks.cases import CASES
+from benchmarks.cases import CASES, EVIDENCE
 from benchmarks.problem import Case
-from benchmarks.report import as_json, as_markdown
-from benchmarks.runner import Settings, run
+from benchmarks.report import as_json, as_markdown, evidence_table
+from benchmarks.runner import Entry, Setting, Settings, run
+from papers.report import with_summary
 
 RESULTS = Path(__file__).resolve().parent / "results"
+README = Path(__file__).resolve().parent / "README.md"
 
 
 def parser() -> argparse.ArgumentParser:
@@ -58,10 +61,33 @@ def choose_adapters(wanted: str | None, adapters: Sequence[type[Adapter]]) -> li
     return list(dict.fromkeys(adapter for group in groups for adapter in group))
 
 
+def earlier_entries(case: Case, settings: Settings, entries: Sequence[Entry]) -> list[Entry]:
+    """Stored entries of libraries that were not asked this time, if the problem is the same."""
+    file = RESULTS / f"{stored_name(case, settings)}.json"
+    if not file.exists():
+        return []
+    stored = json.loads(file.read_text())
+    if (stored["seed"], stored["sizes"]) != (case.seed, asdict(case.sizes)):
+        return []
+    known = {entry.library for entry in entries}
+    out = []
+    for values in stored["entries"]:
+        if values["library"] not in known:
+            setting = Setting(**values["setting"]) if values["setting"] else None
+            date = values.get("earlier") or stored["date"]
+            out.append(Entry(**{**values, "setting": setting, "earlier": date}))
+    return out
+
+
+def stored_name(case: Case, settings: Settings) -> str:
+    """Results of several threads are stored apart."""
+    return case.name if settings.threads == 1 else f"{case.name}-{settings.threads}-threads"
+
+
 def save(case: Case, settings: Settings, table: str, numbers: dict[str, Any]) -> None:
-    """Store the results of one case beside the code; those of several threads apart."""
+    """Store the results of one case beside the code."""
     RESULTS.mkdir(exist_ok=True)
-    name = case.name if settings.threads == 1 else f"{case.name}-{settings.threads}-threads"
+    name = stored_name(case, settings)
     (RESULTS / f"{name}.md").write_text(table)
     (RESULTS / f"{name}.json").write_text(json.dumps(numbers, indent=1) + "\n")
 
@@ -91,12 +117,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"{case.name}: skipped, {missing}", file=sys.stderr)
             continue
         done = run(case, adapters, settings, lambda text: print(text, file=sys.stderr))
+        if options.save and options.libraries:
+            done.entries += earlier_entries(case, settings, done.entries)
         table = as_markdown(case, done.entries, settings, done.facts)
         numbers = as_json(case, done.entries, settings, done.facts)
         results.append(numbers)
         print(table)
         if options.save:
             save(case, settings, table, numbers)
+            summary = evidence_table(EVIDENCE, RESULTS)
+            README.write_text(with_summary(README.read_text(encoding="utf-8"), summary))
     if options.out:
         options.out.write_text(json.dumps(results, indent=1) + "\n")
     return 0

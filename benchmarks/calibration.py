@@ -129,6 +129,20 @@ def calibrate(here: Stage, adapter: Adapter, entry: Entry, say: Say) -> None:
         file.write_text(json.dumps(known, indent=1))
 
 
+def remember_late(here: Stage, adapter: Adapter, entry: Entry) -> None:
+    """Keep that a library had no result in time: it costs as long to find out again."""
+    file = _cache(here, f"{adapter.name}-{entry.version}-late.txt")
+    if file is not None and entry.status == NOT_CONVERGED and here.case.goal is None:
+        file.write_text(entry.reason)
+
+
+def recall_late(here: Stage, adapter: Adapter, entry: Entry) -> None:
+    """What ``remember_late`` kept."""
+    file = _cache(here, f"{adapter.name}-{entry.version}-late.txt")
+    if file is not None and file.exists() and adapter.name != "fewer":
+        entry.stop(NOT_CONVERGED, file.read_text())
+
+
 class _MissedError(Exception):
     """No tolerance of the ladder is enough."""
 

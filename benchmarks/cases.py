@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -298,6 +299,123 @@ LOGISTIC: tuple[Case, ...] = (
     *_real("mnist-10000", "10 000 handwritten digits", data.mnist, (10_000, 784), classes=10),
 )
 
+
+def _curve(
+    rng: np.random.Generator, sizes: Sizes, draw: Callable[[np.random.Generator, int], Array]
+) -> Problem:
+    """Rows with a response in their last column, split into training and test rows."""
+    rows = draw(rng, sizes.n + sizes.n_test)
+    X, y = np.asfortranarray(rows[:, :-1]), rows[:, -1]
+    X_test = np.asfortranarray(X[sizes.n :])
+    X = np.asfortranarray(X[: sizes.n])
+    return Problem(X, y[: sizes.n], X_test, y[sizes.n :], np.zeros(sizes.n), 0.0, 0.0)
+
+
+def _sinc(rng: np.random.Generator, n: int) -> Array:
+    """sin(x)/x in [-10, 10] with noise 0.1."""
+    x = rng.uniform(-10, 10, n)
+    return np.column_stack([x, np.sinc(x / np.pi) + 0.1 * rng.standard_normal(n)])
+
+
+def _friedman(rng: np.random.Generator, n: int) -> Array:
+    """Friedman's first function of 5 of 10 uniform columns, noise 1, then centred and scaled."""
+    X = rng.random((n, 10))
+    f = 10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20 * (X[:, 2] - 0.5) ** 2
+    y = f + 10 * X[:, 3] + 5 * X[:, 4] + rng.standard_normal(n)
+    return np.column_stack([X, (y - 14.4) / 5.0])
+
+
+def _without_intercept(
+    generate: Callable[[np.random.Generator, Sizes], Problem],
+    rng: np.random.Generator,
+    sizes: Sizes,
+) -> Problem:
+    problem = generate(rng, sizes)
+    return replace(
+        problem,
+        X=np.asfortranarray(problem.X),
+        y=problem.y - problem.intercept,
+        X_test=np.asfortranarray(problem.X_test),
+        y_test=problem.y_test - problem.intercept,
+        intercept=0.0,
+    )
+
+
+_KERNEL_MEASURES = ("test_rmse", "nlpd", "terms", "log_evidence")
+_CUBE = "not run: its time grows with the cube of the number of rows"
+
+
+def _kernel_cases(
+    name: str, title: str, draw: Callable[[np.random.Generator, int], Array], p: int, gamma: float
+) -> tuple[Case, ...]:
+    """One curve at four sizes."""
+
+    def case(n: int) -> Case:
+        first = ("sklearn-rvm", "kernlab")  # Tipping's first algorithm
+        slow = ["sklearn-GaussianProcessRegressor"] if n >= 5000 else []
+        slow += first if n > 5000 else ()
+        targets = [Target("fewer", "fastrvm", 1 / 3)] if n >= 2000 else []
+        targets += [Target("fewer", peer, 1 / 50) for peer in first if peer not in slow]
+        return Case(
+            name=f"rvm-{name}-{n}",
+            title=f"Relevance vector regression, {title}, n = {n}",
+            task="rvm",
+            ask=f"Gaussian kernels on all rows, exp(−{gamma:g}|x − x′|²), no intercept, noise "
+            "estimated, else each library's defaults; errors and densities of 2000 new rows. SVR "
+            "and the Gaussian process are other models, shown as what one might take instead.",
+            generate=partial(_curve, draw=draw),
+            sizes=Sizes(n=n, p=p, terms=0, n_test=2000),
+            quick_sizes=Sizes(n=100, p=p, terms=0, n_test=100),
+            seed=20010600,
+            measures=_KERNEL_MEASURES,
+            targets=tuple(targets),
+            timeout_s=300.0,
+            gamma=gamma,
+            left_out=dict.fromkeys(slow, _CUBE),
+        )
+
+    return tuple(case(n) for n in (500, 2000, 5000, 10_000))
+
+
+def _ard(name: str, title: str, **more: Any) -> Case:
+    return Case(
+        name=f"ard-{name}",
+        title=f"A variance for every column, {title}",
+        task="ard",
+        ask="Linear regression with a prior variance for every column, the noise estimated, no "
+        "intercept, nothing standardised, each library's defaults. Columns correlate as 0.5^|i-j|.",
+        measures=("test_rmse", "nlpd", "terms", "true_terms", "log_evidence"),
+        timeout_s=300.0,
+        **more,
+    )
+
+
+EVIDENCE: tuple[Case, ...] = (
+    *_kernel_cases("sinc", "sin(x)/x", _sinc, 1, 0.1),
+    *_kernel_cases("friedman", "Friedman's function of 5 of 10 columns", _friedman, 10, 0.5),
+    _ard(
+        "tall",
+        "more rows than columns",
+        generate=partial(_without_intercept, _sparse),
+        sizes=Sizes(n=5_000, p=500, terms=20, n_test=2_000),
+        quick_sizes=Sizes(n=300, p=30, terms=5, n_test=300),
+        seed=20010601,
+        targets=(
+            Target("fewer", "fastrvm", 1 / 3),
+            Target("fewer", "sklearn-ARDRegression", 1 / 10),
+        ),
+    ),
+    _ard(
+        "wide",
+        "more columns than rows",
+        generate=partial(_without_intercept, _wide),
+        sizes=Sizes(n=500, p=2_000, terms=20, n_test=2_000),
+        quick_sizes=Sizes(n=60, p=120, terms=5, n_test=300),
+        seed=20010602,
+        targets=(Target("fewer", "sklearn-ARDRegression", 1 / 10),),
+    ),
+)
+
 _SELECTION = ("test_rmse", "terms", "true_terms", "false_terms", "stationarity")
 
 CASES: tuple[Case, ...] = (
@@ -313,7 +431,7 @@ CASES: tuple[Case, ...] = (
         seed=20030901,
         measures=_SELECTION,
         yardstick="numpy-moments",
-        target=Target("fewer", "numpy-moments", 2.5),
+        targets=(Target("fewer", "numpy-moments", 2.5),),
     ),
     Case(
         name="sparse-regression",
@@ -387,4 +505,5 @@ CASES: tuple[Case, ...] = (
         **_LASSO_SPARSE,
     ),
     *LOGISTIC,
+    *EVIDENCE,
 )

@@ -87,6 +87,8 @@ def load(job: dict[str, Any]) -> TrainingData:
         job["tol"],
         job["variant"],
         job["classes"],
+        job["gamma"],
+        np.load(job["X_test"]) if job["predict"] else np.zeros((0, 0)),
     )
 
 
@@ -174,9 +176,11 @@ def main(job_file: str) -> None:
     fitted, cost = measure(adapter, data, case)
     solution = adapter.solution(fitted, data)
     np.save(job["coef"], solution.coef)
-    if solution.curve is not None:
-        np.save(job["curve"], solution.curve)
+    for name, values in (("curve", solution.curve), ("prediction", solution.prediction)):
+        if values is not None:
+            np.save(job[name], values)
     cost.update(intercept=solution.intercept, claims=dict(solution.claims), lam=solution.lam)
+    cost.update(noise_std=solution.noise_std)
     Path(job["result"]).write_text(json.dumps(cost))
 
 

@@ -54,6 +54,8 @@ class TrainingData:
     tol: float = float("nan")
     variant: str = ""
     classes: int = 0  # y then holds their numbers, from 0
+    gamma: float = float("nan")  # of Gaussian kernels
+    X_test: Array = field(default_factory=lambda: np.zeros((0, 0)))  # to predict; not timed
 
     @property
     def alphas(self) -> Array:
@@ -75,7 +77,8 @@ class Solution:
 
     A path has one row of ``coef`` for each penalty; more than two classes have one for each.
     Cross-validation returns the penalty it chose, the weights there, and the mean squared error
-    of every penalty, averaged over folds.
+    of every penalty, averaged over folds. The cases of evidence also want the predictions of the
+    test rows, means and deviations (NaN where there are none), and the noise.
     """
 
     coef: Array
@@ -83,6 +86,8 @@ class Solution:
     claims: Mapping[str, Any] = field(default_factory=dict)
     lam: float | None = None
     curve: Array | None = None
+    prediction: Array | None = None  # (2, n_test)
+    noise_std: float | None = None
 
 
 @dataclass(frozen=True)
@@ -108,13 +113,15 @@ class Case:
     seed: int
     measures: tuple[str, ...]
     yardstick: str | None = None
-    target: Target | None = None
+    targets: tuple[Target, ...] = ()
     timeout_s: float = 600.0
     lam_ratios: tuple[float, ...] = ()  # penalties over the largest useful one, decreasing
     folds: int = 0
     goal: float | None = None  # relative suboptimality that every library is tuned to reach
     classes: int = 0
     data: tuple[str, ...] = ()  # files it is made of
+    gamma: float | None = None  # of Gaussian kernels on all rows
+    left_out: Mapping[str, str] = field(default_factory=dict)  # libraries, and why
 
     def ratios(self, quick: bool = False) -> Array:
         """The penalties over the largest useful one; a quick path is a tenth as long."""

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import datetime
+import json
 import os
 import platform
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from benchmarks.problem import Case, Sizes
-from benchmarks.runner import OK, Entry, Settings
+from benchmarks.runner import NOT_APPLICABLE, NOT_CONVERGED, OK, Entry, Settings
 
 _HEADINGS = {
     "test_rmse": "test RMSE",
@@ -25,6 +26,8 @@ _HEADINGS = {
     "curve_error": "curve, largest difference",
     "lam_ratio": "chosen λ/λ_max",
     "regret": "error there beyond the least",
+    "nlpd": "NLPD",
+    "log_evidence": "log evidence",
 }
 
 
@@ -65,22 +68,25 @@ def ratios(case: Case, entries: list[Entry], clock: str) -> dict[str, float]:
     return {library: value / unit for library, value in best.items()} if unit > 0 else {}
 
 
-def target_verdict(case: Case, entries: list[Entry], clock: str) -> dict[str, Any] | None:
-    """The declared target of the case, judged."""
-    if case.target is None:
-        return None
-    best = {e.library: t[0] for e in entries if (t := times(e, clock)) is not None}
-    ours, unit = best.get(case.target.library), best.get(case.target.relative_to)
-    ratio = ours / unit if ours is not None and unit else None
-    verdict = "not measured" if ratio is None else "missed"
-    if ratio is not None and ratio <= case.target.at_most:
-        verdict = "met"
-    return {**asdict(case.target), "ratio": ratio, "verdict": verdict}
-
-
-def _target(case: Case, entries: list[Entry], settings: Settings) -> dict[str, Any] | None:
-    # A target is a promise about the full size.
-    return None if settings.quick else target_verdict(case, entries, settings.clock)
+def target_verdicts(case: Case, entries: list[Entry], settings: Settings) -> list[dict[str, Any]]:
+    """The declared targets of the case, judged."""
+    if settings.quick:
+        return []  # a target is a promise about the full size
+    best = {e.library: t[0] for e in entries if (t := times(e, settings.clock)) is not None}
+    # Who had no result in time took longer than that.
+    limit = settings.timeout_s or case.timeout_s
+    late = {e.library for e in entries if e.status == NOT_CONVERGED and case.goal is None}
+    best |= dict.fromkeys(late - {"fewer"}, limit)
+    out = []
+    for target in case.targets:
+        ours, unit = best.get(target.library), best.get(target.relative_to)
+        ratio = ours / unit if ours is not None and unit else None
+        verdict = "not measured" if ratio is None else "missed"
+        if ratio is not None and ratio <= target.at_most:
+            verdict = "met"
+        at_least = target.relative_to in late
+        out.append({**asdict(target), "ratio": ratio, "bound": at_least, "verdict": verdict})
+    return out
 
 
 def as_json(
@@ -99,7 +105,7 @@ def as_json(
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "machine": machine(),
         "versions": {e.library: e.version for e in entries if e.version},
-        "target": _target(case, entries, settings),
+        "targets": target_verdicts(case, entries, settings),
         "ratios": ratios(case, entries, settings.clock),
         "entries": [asdict(entry) for entry in entries],
     }
@@ -131,11 +137,38 @@ def as_markdown(
     ]
     if "reference" in facts:
         parts.append(_reference_line(facts))
-    if (target := _target(case, entries, settings)) is not None:
-        parts.append(_target_line(target))
-    if notes := [f"- {e.library}: {_note(e)}" for e in entries if _note(e)]:
+    if targets := target_verdicts(case, entries, settings):
+        parts.append("\n".join(_target_line(target) for target in targets))
+    notes = [f"- {e.library}: measured in the run of {e.earlier}" for e in entries if e.earlier]
+    if notes := notes + [f"- {e.library}: {_note(e)}" for e in entries if _note(e)]:
         parts.append("\n".join(notes))
     return "\n\n".join(parts) + "\n"
+
+
+def evidence_table(cases: Sequence[Case], folder: Path) -> str:
+    """The stored cases of evidence in one table: a row for each case, a column for each library."""
+    stored = [json.loads(f.read_text()) for c in cases if (f := folder / f"{c.name}.json").exists()]
+    libraries = list(dict.fromkeys(e["library"] for run in stored for e in run["entries"]))
+    libraries.sort(key=lambda name: (name != "fewer", name))
+    rows = [["case", *libraries]]
+    for run in stored:
+        entries = {entry["library"]: entry for entry in run["entries"]}
+        rows.append([f"[{run['case']}](results/{run['case']}.md)"])
+        rows[-1] += [_evidence_cell(entries.get(name), run["clock"]) for name in libraries]
+    return _table(rows)
+
+
+def _evidence_cell(entry: Mapping[str, Any] | None, clock: str) -> str:
+    if entry is None or entry["status"] == NOT_APPLICABLE:
+        return ""
+    if entry["status"] != OK:
+        return str(entry["status"])
+    judged = entry["records"][-1]["judged"]
+    seconds = min(record[clock] for record in entry["records"])
+    parts = [f"{seconds:.3g} s", f"{judged['test_rmse']:.4g}", f"{judged['terms']:.0f}"]
+    if judged["log_evidence"] is not None:
+        parts.append(f"{judged['log_evidence']:.1f}")
+    return ", ".join(parts)
 
 
 def _kind(case: Case, sizes: Sizes) -> str:
@@ -181,13 +214,15 @@ def _row(entry: Entry, measures: list[str], relative: dict[str, float]) -> list[
         f"{wall[0]:.3f} / {wall[1]:.3f}",
         "" if ratio is None else f"{ratio:.2f}",
         f"{extra:.0f}",
-        *[_number(judged[name]) for name in measures],
+        *[_number(judged[name], name) for name in measures],
     ]
 
 
-def _number(value: float | None) -> str:
+def _number(value: float | None, name: str) -> str:
     if value is None:
         return "–"
+    if name == "log_evidence":
+        return f"{value:.1f}"
     return f"{value:.0f}" if value == round(value) else f"{value:.4g}"
 
 
@@ -198,9 +233,10 @@ def _table(rows: list[list[str]]) -> str:
 
 
 def _target_line(target: dict[str, Any]) -> str:
-    ratio = "" if target["ratio"] is None else f" ({target['ratio']:.2f})"
+    below = "below " if target["bound"] else ""
+    ratio = "" if target["ratio"] is None else f" ({below}{target['ratio']:.2g})"
     return (
-        f"Target: {target['library']} ≤ {target['at_most']:g} × {target['relative_to']}: "
+        f"Target: {target['library']} ≤ {target['at_most']:.3g} × {target['relative_to']}: "
         f"**{target['verdict']}**{ratio}."
     )
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -17,7 +19,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from benchmarks import goals
+from benchmarks import evidence, goals
 from benchmarks.adapters.base import Adapter
 from benchmarks.judge import judge
 from benchmarks.lasso import Reference, meets
@@ -35,6 +37,7 @@ THREAD_VARIABLES = (
 )
 
 OK, NOT_APPLICABLE, NOT_CONVERGED, FAILED = "ok", "N/A", "NC", "failed"
+_ANSWERS = ("coef", "curve", "prediction")  # files that a child writes
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,7 @@ class Entry:
     records: list[dict[str, Any]] = field(default_factory=list)
     setting: Setting | None = None  # what was measured, in cases with a goal
     calibration: list[dict[str, Any]] = field(default_factory=list)  # what was tried for it
+    earlier: str = ""  # the date of the run it was taken from, where that is an earlier one
 
     def stop(self, status: str, reason: str) -> None:
         """No more repeats of this library; the run goes on."""
@@ -95,8 +99,15 @@ def child_environment(threads: int) -> dict[str, str]:
     return environment
 
 
+# On a busy machine a process gets less than a core: the limit is one of CPU time, and of so many
+# times as much wall time.
+_WALL = 10
+
+
 def run_child(command: list[str], threads: int, timeout_s: float) -> None:
     """Run one fit in its own process group; end the whole group when time is up."""
+    cpu_s = math.ceil(timeout_s * threads)
+    late = ChildTimeoutError(f"no result after {timeout_s:g} s")
     process = subprocess.Popen(
         command,
         env=child_environment(threads),
@@ -104,15 +115,18 @@ def run_child(command: list[str], threads: int, timeout_s: float) -> None:
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        preexec_fn=partial(resource.setrlimit, resource.RLIMIT_CPU, (cpu_s, cpu_s + 5)),
     )
     try:
-        _, stderr = process.communicate(timeout=timeout_s)
+        _, stderr = process.communicate(timeout=_WALL * timeout_s)
     except subprocess.TimeoutExpired:
-        raise ChildTimeoutError(f"no result after {timeout_s:g} s") from None
+        raise late from None
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
+    if process.returncode == -signal.SIGXCPU:
+        raise late
     if process.returncode != 0:
         raise ChildFailedError(_last_words(stderr, process.returncode))
 
@@ -139,7 +153,8 @@ class Stage:
     def job(self, adapter: str, setting: Setting) -> dict[str, Any]:
         """What a child is told."""
         X = self.problem.X
-        names = ("X", "X_data", "X_indices", "X_indptr", "y", "lams", "fold_ids", "coef", "curve")
+        parts = ("X_data", "X_indices", "X_indptr")
+        names = ("X", *parts, "y", "X_test", "lams", "fold_ids", *_ANSWERS)
         return {
             "adapter": adapter,
             "case": self.case.name,
@@ -149,6 +164,8 @@ class Stage:
             "p": X.shape[1],
             "sparse": scipy.sparse.issparse(X),
             "classes": self.case.classes,
+            "gamma": self.case.gamma,
+            "predict": self.case.task in evidence.TASKS,
             "tol": setting.tol,
             "variant": setting.variant,
             **{name: str(self.folder / f"{name}.npy") for name in names},
@@ -158,22 +175,25 @@ class Stage:
     def run(self, adapter: Adapter, setting: Setting) -> tuple[Solution, dict[str, Any]]:
         """One fit: what came back, and what it cost."""
         job = self.job(f"{type(adapter).__module__}:{type(adapter).__qualname__}", setting)
-        for name in ("coef", "curve", "result"):
+        for name in (*_ANSWERS, "result"):
             Path(job[name]).unlink(missing_ok=True)
         job_file = self.folder / "job.json"
         job_file.write_text(json.dumps(job))
         timeout_s = self.settings.timeout_s or self.case.timeout_s
         run_child(adapter.command(job_file, job), self.settings.threads, timeout_s)
         record: dict[str, Any] = json.loads(Path(job["result"]).read_text())
-        curve = np.load(job["curve"]) if Path(job["curve"]).exists() else None
-        lam = record.pop("lam", None)
-        return Solution(np.load(job["coef"]), record["intercept"], {}, lam, curve), record
+        found = {n: np.load(job[n]) for n in _ANSWERS if Path(job[n]).exists()}
+        lam, noise_std = record.pop("lam", None), record.pop("noise_std", None)
+        solution = Solution(intercept=record["intercept"], lam=lam, noise_std=noise_std, **found)
+        return solution, record
 
     def fit_once(self, adapter: Adapter, setting: Setting) -> dict[str, Any]:
         """One measured and judged fit."""
         solution, record = self.run(adapter, setting)
         if self.reference is not None:
             record["judged"] = goals.judge(self.case, self.problem, solution, self.reference)
+        elif self.case.task in evidence.TASKS:
+            record["judged"] = evidence.judge_evidence(self.case, self.problem, solution)
         else:
             record["judged"] = judge(self.problem, solution, self.case.measures, adapter.solves)
         return record
@@ -207,12 +227,16 @@ def first_entry(adapter: Adapter, case: Case) -> Entry | None:
         return None
     if answer is not True:
         entry.stop(NOT_APPLICABLE, answer or "not supported")
+    elif adapter.name in case.left_out:
+        entry.stop(NOT_APPLICABLE, case.left_out[adapter.name])
     return entry
 
 
 def save_problem(problem: Problem, folder: Path) -> Problem:
     """Write the training rows for the children; the parent keeps them mapped only."""
     np.save(folder / "y.npy", problem.y)
+    if len(problem.y_test):
+        np.save(folder / "X_test.npy", problem.X_test)
     if scipy.sparse.issparse(problem.X):
         for name in ("data", "indices", "indptr"):
             np.save(folder / f"X_{name}.npy", getattr(problem.X, name))
@@ -267,7 +291,7 @@ def run(
     say: Callable[[str], None] = lambda text: None,
 ) -> Run:
     """As ``run_case``, with the facts about the case."""
-    from benchmarks.calibration import calibrate, certified
+    from benchmarks.calibration import calibrate, certified, recall_late, remember_late
 
     pairs = [(adapter, first_entry(adapter, case)) for adapter in (kind() for kind in adapters)]
     asked = [(adapter, entry) for adapter, entry in pairs if entry is not None]
@@ -281,10 +305,14 @@ def run(
             for adapter, entry in asked:
                 if entry.status == OK:
                     _guard(entry, partial(calibrate, here, adapter, entry, say))
+        for adapter, entry in asked:
+            if entry.status == OK:
+                recall_late(here, adapter, entry)
         for repeat in range(settings.repeats):
             for adapter, entry in asked:
                 if entry.status == OK:
                     _guard(entry, partial(_repeat, here, adapter, entry))
+                    remember_late(here, adapter, entry)
                     say(f"{case.name} {repeat + 1}/{settings.repeats} {_line(entry)}")
             if case.goal is not None:
                 out.facts["pass_s"] = min(out.facts["pass_s"], here.pass_s())

@@ -55,7 +55,10 @@ class Quantity:
 
 @dataclass(frozen=True)
 class Experiment:
-    """One table or figure of a paper. ``run(seed)`` is one repetition."""
+    """One table or figure of a paper. ``run(seed)`` is one repetition.
+
+    ``reading`` is what a careful reader concludes from the stored numbers.
+    """
 
     name: str
     paper: str
@@ -68,6 +71,7 @@ class Experiment:
     run: Callable[[int], dict[str, float]]
     needs: tuple[str, ...] = ("fewer",)
     data: tuple[str, ...] = ()
+    reading: str = ""
 
     def seeds(self, quick: bool = False) -> list[int]:
         """One seed per repetition; splits and noise are derived from it and nothing else."""

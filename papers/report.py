@@ -67,6 +67,8 @@ def experiment_page(experiment: Experiment, run: dict[str, Any]) -> str:
         f"{len(run['repetitions'])} repetitions, seeds from {experiment.seed}; {made_with}.",
         "\n".join([_HEADER, *rows]),
     ]
+    if experiment.reading:
+        parts.append(f"**What to conclude.** {experiment.reading}")
     if failures:
         parts.append("\n".join(f"- seed {r['seed']}: {r['error']}" for r in failures[:20]))
     if warned := [r for r in run["repetitions"] if r.get("warnings")]:

@@ -127,6 +127,8 @@ def test_run_and_report(tmp_path: Path) -> None:
     page = experiment_page(toy(), run)
     assert "| x | 12.5 ± 0.76 | 1.871 | 12 (recalled) | 12.5 | agrees |" in page
     assert "| ratio | 0.5 ± 0 |" in page
+    assert "What to conclude" not in page
+    assert "**What to conclude.** Nothing." in experiment_page(toy(reading="Nothing."), run)
     other = toy(name="other")
     table = summary_table([toy(), other], tmp_path)
     assert "| [toy](results/toy.md) | x | 12.5 ± 0.76 |" in table

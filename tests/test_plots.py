@@ -11,6 +11,7 @@ import pytest
 
 import fewer
 from fewer import (
+    SMLR,
     AdaptiveRVR,
     Lasso,
     LassoCV,
@@ -115,6 +116,24 @@ def test_path(figure, tmp_path, columns):
     heights = sorted(t.xy[1] for t in ax.texts if t.get_text().startswith("x"))
     assert np.diff(heights).min() > 0.04 * np.ptp(ax.get_ylim())
     save(figure, tmp_path / f"path{columns}.png")
+
+
+@pytest.mark.parametrize("cuts", [[0.0], [-1.0, 1.0]])
+def test_path_of_classes(figure, tmp_path, cuts):
+    X, y = sparse_rows(5)
+    labels = np.array(["low", "middle", "high"])[np.digitize(y, cuts)]
+    path = SMLR().path(X, labels, n_lams=20)
+    ax = fewer.plots.path(path, limit=4)
+    names = [text.get_text() for text in ax.texts if text.get_text().startswith("x")]
+    assert len(names) == len(set(names)) == 4
+    if len(cuts) == 1:
+        assert "x1" in names
+        assert sum(len(line.get_xdata()) == 20 for line in ax.lines) == 5
+    else:
+        # The last class is the reference, which has no weights.
+        assert path.classes.tolist() == ["high", "low", "middle"]
+        assert {name.split(": ")[1] for name in names} <= {"high", "low"}
+    save(figure, tmp_path / f"classes{len(cuts)}.png")
 
 
 def test_path_refuses(figure):

@@ -19,6 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from fewer import (
     BLS,
     RMLR,
+    RVC,
     RVR,
     SMLR,
     SMLRCV,
@@ -59,6 +60,9 @@ ESTIMATORS = [
     BLS(),
     BLS(lam=0.5, fit_intercept=False),
     FastLaplace(),
+    RVC(),
+    RVC(basis="linear", sparsity="bic", class_weight="balanced"),
+    RVC(multiclass="multinomial"),
     SMLR(),
     SMLR(solver="bound", parameterization="symmetric"),
     SMLR(solver="componentwise", max_terms=5, warm_start=True),

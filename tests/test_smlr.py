@@ -11,6 +11,7 @@ from scipy.special import logsumexp
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import KFold
 
 import fewer
 from fewer import RMLR, RMLRCV, SMLR, SMLRCV
@@ -300,14 +301,27 @@ def test_offsets_of_three_classes(rows, parameterization):
         assert other.objective_ == pytest.approx(model.objective_, rel=1e-7)
 
 
+def test_offsets_take_part_in_the_choice(rows):
+    y = np.digitize(rows[:, 0] + 0.3 * rows[:, 1], [-0.5, 0.5])
+    offset = np.random.default_rng(4).normal(size=(150, 3))
+    folds = list(KFold(3).split(rows))
+    lams = [30.0, 3.0]
+    model = SMLRCV(lams=lams, cv=folds, scoring="deviance", tol=1e-10).fit(rows, y, offset=offset)
+    for k, (train, test) in enumerate(folds):
+        for lam, scores in zip(lams, model.cv_scores_, strict=True):
+            part = SMLR(lam=lam * len(train) / 150, tol=1e-10)
+            part.fit(rows[train], y[train], offset=offset[train])
+            found = part.predict_log_proba(rows[test], offset=offset[test])
+            expected = -2 * found[np.arange(len(test)), y[test]].mean()
+            assert scores[k] == pytest.approx(expected, rel=1e-5)
+
+
 def test_offsets_that_are_none(rows):
     y = three_classes(rows)
     with pytest.raises(ValueError, match=r"the shape \(150, 3\) is expected, found \(150,\)"):
         SMLR().fit(rows, y, offset=rows[:, 0])
     with pytest.raises(ValueError, match="finite"):
         SMLR().fit(rows, y, offset=np.full((150, 3), np.nan))
-    with pytest.raises(ValueError, match="choosing settings with offsets"):
-        SMLRCV(lams=3).fit(rows, y, offset=np.zeros((150, 3)))
 
 
 @pytest.mark.parametrize("solver", ["auto", "bound", "componentwise"])

@@ -14,6 +14,6 @@ def discover() -> list[type[Adapter]]:
     """All adapters of this folder, by file name, in the order each file lists them."""
     found: list[type[Adapter]] = []
     for module in sorted(pkgutil.iter_modules(__path__), key=lambda m: m.name):
-        if module.name != "base":
+        if not module.name.startswith("base"):
             found.extend(importlib.import_module(f"{__name__}.{module.name}").ADAPTERS)
     return found

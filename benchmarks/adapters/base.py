@@ -101,6 +101,13 @@ class GoalAdapter(Adapter):
         return Solution(np.array(dense, dtype=np.float64))
 
 
+def spread(weights: Any, kept: Any, size: int) -> Array:
+    """Weights of all kernels, 0 but for those ``kept``."""
+    out = np.zeros(size)
+    out[np.ravel(kept)] = np.ravel(weights)
+    return out
+
+
 def _method(case: Case) -> str:
     return case.task.replace("-", "_")
 

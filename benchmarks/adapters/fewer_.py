@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from benchmarks.adapters.base import Adapter
+from benchmarks import evidence
+from benchmarks.adapters.base import Adapter, spread
 from benchmarks.problem import Case, Solution, TrainingData
 
 
@@ -28,6 +29,8 @@ class Fewer(Adapter):
         "multinomial-reference": "SMLR",
         "ridge-logistic": "RMLR",
         "ridge-multinomial": "RMLR",
+        "rvm": "RVR",
+        "ard": "RVR",
     }
 
     def supports(self, case: Case) -> bool | str:
@@ -50,6 +53,11 @@ class Fewer(Adapter):
         import fewer
 
         function: Any = getattr(fewer, self.names[case.task])
+        if case.task in evidence.TASKS:
+            basis = {"basis": "rbf", "gamma": data.gamma} if case.gamma else {"basis": "linear"}
+            return function(
+                standardize=False, fit_intercept=False, n_jobs=data.threads, **basis
+            ).fit(data.X, data.y)
         if case.goal is None:
             return function(n_jobs=data.threads).fit(data.X, data.y)
         settings: dict[str, Any] = {
@@ -69,6 +77,12 @@ class Fewer(Adapter):
         return function(lam=float(data.lams[0]), **settings).fit(data.X, data.y)
 
     def solution(self, fitted: Any, data: TrainingData) -> Solution:
+        if len(data.X_test):
+            coef = np.asarray(fitted.coef_, dtype=np.float64)
+            if fitted.basis == "rbf":
+                coef = spread(coef, fitted.relevance_, len(data.y))
+            prediction = np.array(fitted.predict(data.X_test, return_std=True))
+            return Solution(coef, prediction=prediction, noise_std=float(fitted.noise_std_))
         if hasattr(fitted, "coefs"):
             coefs = np.asarray(fitted.coefs, dtype=np.float64)
             return Solution(coefs[:, 0] if coefs.ndim == 3 else coefs)

@@ -1,37 +1,7 @@
-# One measured fit of glmnet; what benchmarks/child.py is for Python. Arguments are key=value.
+# One measured fit of glmnet.
 suppressMessages({library(Matrix); library(glmnet)})
-
-job <- list()
-for (argument in commandArgs(trailingOnly = TRUE)) {
-  at <- regexpr("=", argument, fixed = TRUE)
-  job[[substr(argument, 1, at - 1)]] <- substring(argument, at + 1)
-}
-
-read_npy <- function(file, what) {
-  connection <- file(file, "rb")
-  on.exit(close(connection))
-  start <- readBin(connection, "raw", 10)
-  header <- as.integer(start[9]) + 256L * as.integer(start[10])
-  readBin(connection, "raw", header)
-  readBin(connection, what, (file.size(file) - 10 - header) / if (what == "double") 8 else 4)
-}
-
-write_npy <- function(values, shape, file) {
-  header <- sprintf("{'descr': '<f8', 'fortran_order': True, 'shape': (%s), }",
-                    paste0(shape, ",", collapse = " "))
-  header <- paste0(formatC(header, width = -117), "\n")
-  connection <- file(file, "wb")
-  on.exit(close(connection))
-  writeBin(as.raw(c(0x93, utf8ToInt("NUMPY"), 1, 0, nchar(header), 0)), connection)
-  writeBin(charToRaw(header), connection)
-  writeBin(as.double(values), connection)
-}
-
-memory <- function(field) {
-  status <- try(readLines("/proc/self/status"), silent = TRUE)
-  line <- grep(field, status, value = TRUE)
-  if (length(line)) 1024 * as.numeric(gsub("[^0-9]", "", line[1])) else 0
-}
+source(file.path(dirname(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))),
+                 "child.R"))
 
 n <- as.integer(job$n)
 p <- as.integer(job$p)
@@ -71,26 +41,12 @@ fit <- function(X, y, alphas, foldid) {
        type.gaussian = "naive") # its own choice from 500 columns on
 }
 
-# The corner that benchmarks/child.py warms up with.
-rows <- seq_len(min(n, if (job$sparse == "True") 2000 else 64))
-columns <- seq_len(min(p, if (job$sparse == "True") 200 else 8))
+rows <- corner_rows(n)
+columns <- corner_columns(p)
 corner_lams <- alphas / max(alphas) * largest_alpha(X[rows, columns], y[rows])
-started <- proc.time()[["elapsed"]]
-corner <- try(suppressWarnings(fit(X[rows, columns], y[rows], corner_lams, foldid[rows])),
-              silent = TRUE)
-warm_up <- proc.time()[["elapsed"]] - started
-
-invisible(gc())
-try(cat("5", file = "/proc/self/clear_refs"), silent = TRUE)
-before <- memory("VmRSS")
-warned <- character()
-started <- proc.time()
-fitted <- withCallingHandlers(fit(X, y, alphas, foldid), warning = function(w) {
-  warned <<- c(warned, conditionMessage(w))
-  invokeRestart("muffleWarning")
-})
-spent <- proc.time() - started
-peak <- memory("VmHWM")
+cost <- measure(function() fit(X[rows, columns], y[rows], corner_lams, foldid[rows]),
+                function() fit(X, y, alphas, foldid))
+fitted <- cost$fitted
 
 extra <- ""
 last <- length(fitted$lambda)
@@ -109,10 +65,4 @@ if (is.null(foldid) && last < length(alphas)) {
   write_npy(fitted$cvm, length(fitted$cvm), job$curve)
   extra <- sprintf(', "lam": %.17g', fitted$lambda[best] * n)
 }
-text <- gsub('["\\\\\n]', " ", unique(warned))
-cat(sprintf(paste0('{"cpu_s": %.6f, "wall_s": %.6f, "peak_rss_bytes": %.0f, "extra_rss_bytes": %.0f, ',
-                   '"warm_up_s": %.3f, "warnings": [%s], "intercept": 0.0, "claims": {}%s}\n'),
-            spent[["user.self"]] + spent[["sys.self"]], spent[["elapsed"]], peak,
-            max(0, peak - before), warm_up,
-            paste0(rep('"', length(text)), text, rep('"', length(text)), collapse = ", "), extra),
-    file = job$result)
+report(cost, extra)

@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse
 
-from benchmarks.adapters.base import Adapter, GoalAdapter
+from benchmarks import evidence
+from benchmarks.adapters.base import Adapter, GoalAdapter, spread
 from benchmarks.problem import Case, Solution, TrainingData
 
 
@@ -29,7 +30,7 @@ class _ScikitLearn(_Installed):
     def supports(self, case: Case) -> bool | str:
         if case.task == "regression":
             return True
-        if case.goal is not None:
+        if case.goal is not None or case.task in evidence.TASKS:
             return False
         return "the case compares a default fit of fewer with its moments only"
 
@@ -37,10 +38,20 @@ class _ScikitLearn(_Installed):
 class ARDRegression(_ScikitLearn):
     name = "sklearn-ARDRegression"
 
+    def supports(self, case: Case) -> bool | str:
+        return True if case.task == "ard" else super().supports(case)
+
     def fit(self, data: TrainingData, case: Case) -> Any:
         from sklearn.linear_model import ARDRegression
 
-        return ARDRegression().fit(data.X, data.y)
+        return ARDRegression(fit_intercept=case.task != "ard").fit(data.X, data.y)
+
+    def solution(self, fitted: Any, data: TrainingData) -> Solution:
+        if not len(data.X_test):
+            return super().solution(fitted, data)
+        prediction = np.array(fitted.predict(data.X_test, return_std=True))
+        noise_std = float(fitted.alpha_) ** -0.5
+        return Solution(fitted.coef_, prediction=prediction, noise_std=noise_std)
 
 
 class BayesianRidge(_ScikitLearn):
@@ -59,6 +70,45 @@ class LassoCV(_ScikitLearn):
         from sklearn.linear_model import LassoCV
 
         return LassoCV(n_jobs=data.threads).fit(data.X, data.y)
+
+
+class SVR(_Installed):
+    """What one might take instead of few kernels; it has no predictive density."""
+
+    name = "sklearn-SVR"
+    module = "sklearn.svm"
+
+    def supports(self, case: Case) -> bool | str:
+        return case.task == "rvm"
+
+    def fit(self, data: TrainingData, case: Case) -> Any:
+        from sklearn.svm import SVR
+
+        return SVR(gamma=data.gamma).fit(data.X, data.y)
+
+    def solution(self, fitted: Any, data: TrainingData) -> Solution:
+        coef = spread(fitted.dual_coef_, fitted.support_, len(data.y))
+        mean = fitted.predict(data.X_test)
+        return Solution(coef, prediction=np.array([mean, np.full_like(mean, np.nan)]))
+
+
+class GaussianProcess(SVR):
+    """The exact process, with the width and the noise at their most probable; all kernels."""
+
+    name = "sklearn-GaussianProcessRegressor"
+    module = "sklearn.gaussian_process"
+
+    def fit(self, data: TrainingData, case: Case) -> Any:
+        from sklearn.gaussian_process import GaussianProcessRegressor
+        from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+
+        start = (0.5 / data.gamma) ** 0.5
+        kernel = ConstantKernel() * RBF(start) + WhiteKernel()
+        return GaussianProcessRegressor(kernel, random_state=0).fit(data.X, data.y)
+
+    def solution(self, fitted: Any, data: TrainingData) -> Solution:
+        prediction = np.array(fitted.predict(data.X_test, return_std=True))
+        return Solution(np.asarray(fitted.alpha_), prediction=prediction)
 
 
 class Lasso(_Installed, GoalAdapter):
@@ -186,6 +236,8 @@ ADAPTERS = (
     ARDRegression,
     BayesianRidge,
     LassoCV,
+    SVR,
+    GaussianProcess,
     Lasso,
     Saga,
     Liblinear,

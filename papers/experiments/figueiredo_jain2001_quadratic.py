@@ -44,15 +44,22 @@ EXPERIMENT = Experiment(
         f"two of them, with an error of .1587. Columns as given; errors on {TEST_PER_CLASS} new "
         f"rows of each class. {NOTE} The plug-in rule estimates means and both covariances "
         "(quadratic discriminant analysis). The reference gives ranges over d, .158 to .162, "
-        "plug-in .162 to .196: the upper end is held against ours. A plain NumPy EM run to "
-        "convergence has .1655 at d = 10 from ±1 and .1629 from 0/1, and with squares but no mixed "
-        "products .1620 and .1612: here 0/1, which starts with smaller weights, ends sparser and "
-        "better."
+        "plug-in .162 to .196: the upper end is held against ours."
     ),
     seed=2001_0400,
     repetitions=100,
     quick_repetitions=2,
     quantities=quantities(DIMENSIONS, worst_error=0.162, plug_in=(0.162, 0.196), most=None),
     run=run,
+    reading=(
+        "The paper's claim holds from either start: products that say nothing cost .004 to .007 of "
+        "error over the Bayes rule at d = 10, where the plug-in rule loses .038. The reference's "
+        "largest error, .162, is met from 0/1 labels, the paper's start; from ±1, fewer's own, the "
+        "error at d = 10 is .003 higher, which 100 repetitions show to be real. It is no fault of "
+        "the solver: a plain NumPy EM run to convergence has .1655 from ±1 and .1629 from 0/1 (and "
+        "with squares but no mixed products .1620 and .1612). 0/1 starts from smaller weights and "
+        "ends sparser, which suits a truth of two terms; on Pima and WBC ±1 is the better start. "
+        'Who knows that nearly all terms are noise should take variant="paper".'
+    ),
     needs=("fewer", "sklearn"),
 )

@@ -20,6 +20,7 @@ from fewer.evaluation import Evaluation, cross_validate
 from fewer.fast_laplace import FastLaplace
 from fewer.lasso import Lasso, LassoCV, LassoPath, lasso_path
 from fewer.probit_classifier import ProbitClassifier
+from fewer.rvc import RVC
 from fewer.rvr import RVR
 from fewer.smlr import RMLR, RMLRCV, SMLR, SMLRCV, SMLRPath
 from fewer.sparse_regressor import SparseRegressor
@@ -29,6 +30,7 @@ __all__ = [
     "BLS",
     "RMLR",
     "RMLRCV",
+    "RVC",
     "RVR",
     "SMLR",
     "SMLRCV",

@@ -51,7 +51,7 @@ Basis = (
     ]
     | Function
 )
-Gamma = float | Literal["scale", "median", "cv", "bic", "ebic", "aic"]
+Gamma = float | Literal["scale", "median", "cv", "bic", "ebic", "aic", "evidence"]
 Landmarks = Literal["kmeans", "random"]
 Intercept = bool | Literal["penalised"]
 Variant = Literal["exact", "paper"]
@@ -226,6 +226,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             "x": x,
             "y": target,
             "sample_weight": _weights(sample_weight, rows),
+            "noise_precision": None,
             "offset": None,
             "feature_names": None if names is None else list(names),
             "target_name": target_name,

@@ -8,7 +8,16 @@ from numpy.typing import NDArray
 from fewer._data import Input, Labels, Target
 from fewer._select import Pairs
 
-__all__ = ["Model", "_panic", "_restore", "evaluate", "fit", "fit_path", "kernel_matrix"]
+__all__ = [
+    "Model",
+    "_panic",
+    "_restore",
+    "evaluate",
+    "fit",
+    "fit_path",
+    "kernel_matrix",
+    "path_lams",
+]
 
 class Progress(Protocol):
     def __call__(self, iteration: int, terms: int, objective: float, residual: float) -> None: ...
@@ -18,6 +27,7 @@ class Problem(TypedDict):
     x: Input
     y: Target
     sample_weight: NDArray[np.float64] | None
+    noise_precision: NDArray[np.float64] | None
     offset: tuple[NDArray[np.float64], int] | None
     feature_names: list[str] | None
     target_name: str | None
@@ -34,6 +44,7 @@ class Path(TypedDict):
     names: dict[int, str]
 
 def fit(method: str, settings: str, problem: Problem, folds: Pairs | None = None) -> Model: ...
+def path_lams(method: str, settings: str, problem: Problem, count: int) -> NDArray[np.float64]: ...
 def fit_path(method: str, settings: str, problem: Problem, lams: NDArray[np.float64]) -> Path: ...
 def evaluate(
     method: str, settings: str, problem: Problem, folds: int | str | Pairs, scores: list[str]
@@ -57,9 +68,14 @@ class Model:
     def decision(self, x: Input) -> NDArray[np.float64]: ...
     def predict_codes(self, x: Input) -> NDArray[np.uintp]: ...
     def predict_probabilities(self, x: Input) -> NDArray[np.float64]: ...
+    def plug_in_probabilities(self, x: Input) -> NDArray[np.float64]: ...
     def moderated_probabilities(self, x: Input) -> NDArray[np.float64]: ...
     def predict_std(self, x: Input) -> NDArray[np.float64]: ...
     def predict_interval(self, x: Input, coverage: float) -> NDArray[np.float64]: ...
+    def sample_posterior(
+        self, draws: int, seed: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+    def sample_y(self, x: Input, draws: int, seed: int, noise: bool) -> NDArray[np.float64]: ...
     def credible_intervals(
         self, coverage: float
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...

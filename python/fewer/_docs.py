@@ -48,8 +48,12 @@ warm_start : bool, default=False
     the basis are the same.
 lam_rule : {"active", "hyperprior"}, default="active"
     How λ is found where it is not given: 2(k − 1)/Σ of the variances of the k terms kept, as the
-    published code has it (which may go round in a circle; the best fit of it is then given), or
-    at its best under a hyperprior.
+    published code has it (which may go round in a circle, of which the λ in the middle is then
+    taken), or at its best under a hyperprior. Neither leaves a model of pure noise empty; the
+    first keeps least of it (benchmarks/results/lam_rule.md).
+multiclass : {"ovr", "multinomial"}, default="ovr"
+    More than two classes one against the rest, or all of them jointly, the last being the
+    reference.
 sparsity : float or {"none", "aic", "bic", "ric"}, default="none"
     c, the price of an effective parameter: a number, 0, 1, log(n)/2 or log(n).
 noise : float, optional
@@ -70,6 +74,11 @@ wavelet : str, default="sym8"
 padding : {"none", "periodic", "symmetric"}, default="none"
     What is done where the number of rows is no power of two: they are refused, the first are
     repeated after the last, or the last are reflected.
+variance : {"posterior", "augmented"}, default="posterior"
+    What the standard deviation of a prediction is made of, beside the noise. The posterior of the
+    weights kept is sure of itself where there are no data, for kernels say nothing there;
+    ``"augmented"`` adds what a kernel centred on the new row could add, so that it grows away from
+    the data. It costs a kernel value for every training row, all of which the model then holds.
 basis : str or callable, default="linear"
     The functions of x to choose terms from.
 
@@ -91,9 +100,11 @@ basis : str or callable, default="linear"
       parameters.
 degree : int, default=2
     Degree of the polynomial basis and of the polynomial kernel.
-gamma : float or {"scale", "median", "cv", "bic", "ebic", "aic"}, default="scale"
+gamma : float or {"scale", "median", "cv", "bic", "ebic", "aic", "evidence"}, default="scale"
     γ of the kernels: a number, 1/(n_features · variance of the inputs), or 1/(median distance
     of two rows)²; the other words choose among `gammas` as for `lam`, and together with it.
+    ``"evidence"`` is for the methods that maximise it, with a λ that is given or has a
+    hyperprior.
 coef0 : float, default=1.0
     Constant of the polynomial kernel.
 candidates : int, optional

@@ -48,7 +48,10 @@ def fit_path(
     """
     settings, problem = estimator._problem(X, y, sample_weight)
     if lams is None:
-        values = _spaced(estimator._method, settings, problem, n_lams)
+        if not isinstance(n_lams, int | np.integer) or n_lams < 1:
+            raise ValueError(f"n_lams = {n_lams!r}: a whole number of at least 1 is expected")
+        quiet: _core.Problem = {**problem, "progress": None}
+        values = _core.path_lams(estimator._method, json.dumps(settings), quiet, int(n_lams))
     else:
         values = np.array(_select.numbers_of("lams", lams))
         if not len(values):
@@ -65,23 +68,3 @@ def fit_path(
         )
     fields = {name: found[name] for name in ("lams", "coefs", "intercepts", "gaps", "names")}
     return {**fields, "n_terms": found["n_terms"].astype(np.intp)}
-
-
-def _spaced(
-    method: str, settings: dict[str, Any], problem: _core.Problem, count: int
-) -> NDArray[np.float64]:
-    """Return the values of λ that a search would try."""
-    if not isinstance(count, int | np.integer) or count < 1:
-        raise ValueError(f"n_lams = {count!r}: a whole number of at least 1 is expected")
-    # λ_max is known before the first iteration.
-    changed = settings | {"lam_ratio": 1.0, "max_iter": 1}
-    model = _core.fit(method, json.dumps(changed), {**problem, "progress": None})
-    largest = model.lam
-    if not largest:  # no column has anything to say
-        return np.zeros(1)
-    weights, target = problem["sample_weight"], problem["y"]
-    rows = len(target[0] if isinstance(target, tuple) else target)
-    if weights is not None:
-        rows = int(np.count_nonzero(weights))
-    ratio = 1e-3 if rows >= model.basis_size else 1e-2
-    return np.geomspace(largest, largest * ratio, count)

@@ -12,16 +12,16 @@ from fewer._base import (
     Intercept,
     Landmarks,
     RandomState,
-    Regressor,
 )
 from fewer._docs import documented
+from fewer._evidence import EvidenceRegressor, Variance
 from fewer._select import CV, Lam, Rule
 
 LamRule = Literal["active", "hyperprior"]
 
 
 @documented
-class BLS(Regressor):
+class BLS(EvidenceRegressor):
     """Sparse regression with a Laplace prior, by maximising the evidence.
 
     Every weight has a variance of its own in units of the noise, w_i ~ N(0, τ_iσ²), and
@@ -80,6 +80,7 @@ class BLS(Regressor):
         lam: Lam | None = None,
         lam_rule: LamRule = "active",
         noise: float | None = None,
+        variance: Variance = "posterior",
         basis: Basis = "linear",
         degree: int = 2,
         gamma: Gamma = "scale",
@@ -106,6 +107,7 @@ class BLS(Regressor):
         self.lam = lam
         self.lam_rule = lam_rule
         self.noise = noise
+        self.variance = variance
         self.basis = basis
         self.degree = degree
         self.gamma = gamma

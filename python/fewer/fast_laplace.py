@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from fewer._base import Regressor, with_defaults
+from fewer._base import with_defaults
 from fewer._docs import documented
+from fewer._evidence import EvidenceRegressor
 from fewer.bls import BLS
 
 
 @documented
-class FastLaplace(Regressor):
+class FastLaplace(EvidenceRegressor):
     """Sparse regression with a Laplace prior, by maximising the evidence.
 
     Every weight has a variance of its own, w_i ~ N(0, γ_i), and γ_i ~ Exp(λ/2), so that weights

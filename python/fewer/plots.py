@@ -11,6 +11,7 @@ from sklearn.isotonic import isotonic_regression
 from sklearn.utils.validation import column_or_1d
 
 from fewer import _data
+from fewer.smlr import SMLRPath
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -162,11 +163,15 @@ def kernels(estimator: Any, X: Any, y: Any, ax: Axes | None = None) -> Axes:
 
 def path(path: LassoPath, ax: Axes | None = None, limit: int = 10) -> Axes:
     """Draw the weights of a path of the Lasso against λ, which falls from left to right.
+def path(path: LassoPath | SMLRPath, ax: Axes | None = None, limit: int = 10) -> Axes:
+    """Draw the weights of a path against λ, which falls from left to right.
+
+    With more than two classes a term has a weight, and a line, in each.
 
     Parameters
     ----------
-    path : LassoPath
-        What :func:`fewer.lasso_path` returned.
+    path : LassoPath or SMLRPath
+        What :func:`fewer.lasso_path` or :meth:`fewer.SMLR.path` returned.
     ax : matplotlib.axes.Axes, optional
         Where to draw. The current axes by default.
     limit : int, default=10
@@ -190,10 +195,10 @@ def path(path: LassoPath, ax: Axes | None = None, limit: int = 10) -> Axes:
     if not len(shown):
         raise ValueError("the path has no λ above 0 to draw")
     ax = pyplot.gca() if ax is None else ax
-    lams, coefs = path.lams[shown], path.coefs[shown]
-    kept = np.array(sorted(path.names), dtype=np.intp)
-    size = np.abs(coefs[:, kept]).max(axis=0)
-    order = kept[np.argsort(-size, kind="stable")]
+    names, weights = _lines(path)
+    lams, coefs = path.lams[shown], weights[shown]
+    size = np.abs(coefs).max(axis=0)
+    order = np.argsort(-size, kind="stable")
     named, others = order[:limit], order[limit:]
     if len(others):
         ax.plot(lams, coefs[:, others], color="0.8", linewidth=0.8, zorder=1)
@@ -206,7 +211,7 @@ def path(path: LassoPath, ax: Axes | None = None, limit: int = 10) -> Axes:
     if len(lams) > 1 and lams[0] > lams[-1]:
         ax.set_xlim(lams[0], lams[-1])
     lines = {int(j): line for j, line in zip(named, ax.lines[-1 - len(named) : -1], strict=True)}
-    ends = [(float(coefs[-1, j]), path.names[j], line.get_color()) for j, line in lines.items()]
+    ends = [(float(coefs[-1, j]), names[j], line.get_color()) for j, line in lines.items()]
     if ends:
         _end_labels(ax, ends)
     ax.set_xlabel("λ")
@@ -215,6 +220,20 @@ def path(path: LassoPath, ax: Axes | None = None, limit: int = 10) -> Axes:
         ax.set_title(f"the {len(named)} largest of {len(order)} weights", pad=20)
     _count_terms(ax, lams, path.n_terms[shown])
     return ax
+
+
+def _lines(path: LassoPath | SMLRPath) -> tuple[list[str], NDArray[np.float64]]:
+    """Return names of the weights that are kept somewhere, and a column of values for each."""
+    kept = np.array(sorted(path.names), dtype=np.intp)
+    terms = [path.names[j] for j in kept]
+    if not isinstance(path, SMLRPath):
+        return terms, path.coefs[:, kept]
+    coefs = path.coefs[:, :, kept]
+    if coefs.shape[1] == 1:
+        return terms, coefs[:, 0]
+    used = np.argwhere(coefs.any(axis=0))
+    classes = path.classes
+    return [f"{terms[j]}: {classes[c]}" for c, j in used], coefs[:, used[:, 0], used[:, 1]]
 
 
 def _end_labels(ax: Any, ends: list[tuple[float, str, Any]]) -> None:

@@ -12,10 +12,10 @@ from fewer._base import (
     Intercept,
     Landmarks,
     RandomState,
-    Regressor,
     Variant,
 )
 from fewer._docs import documented
+from fewer._evidence import EvidenceRegressor, Variance
 from fewer._select import CV, Rule
 
 Sparsity = float | Literal["none", "aic", "bic", "ric"]
@@ -23,7 +23,7 @@ Solver = Literal["fast", "block"]
 
 
 @documented
-class RVR(Regressor):
+class RVR(EvidenceRegressor):
     """Relevance vector regression: few kernels, and nothing to tune but their width.
 
     Every weight has a prior variance of its own, w_i ~ N(0, γ_i), and the noise is Gaussian; the
@@ -87,6 +87,7 @@ class RVR(Regressor):
         *,
         sparsity: Sparsity = "none",
         noise: float | None = None,
+        variance: Variance = "posterior",
         solver: Solver = "fast",
         basis: Basis = "rbf",
         degree: int = 2,
@@ -113,6 +114,7 @@ class RVR(Regressor):
     ) -> None:
         self.sparsity = sparsity
         self.noise = noise
+        self.variance = variance
         self.solver = solver
         self.basis = basis
         self.degree = degree

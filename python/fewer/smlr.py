@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -253,7 +254,8 @@ class SMLR(Classifier):
         array([0, 1])
         """
         plain = clone(self).set_params(lam=None, lam_ratio=None)
-        return SMLRPath(**fit_path(plain, X, y, lams, n_lams, sample_weight))
+        fields = fit_path(plain, X, y, lams, n_lams, sample_weight)
+        return SMLRPath(**fields, classes=plain.classes_)
 
     def predict(self, X: Any, offset: ArrayLike | None = None) -> NDArray[Any]:
         """Predict the most probable class.
@@ -570,6 +572,7 @@ class RMLRCV(ChosenInFolds, RMLR):
     __init__ = with_defaults(SMLR.__init__, lam="cv", l1_ratio=0.0)
 
 
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class SMLRPath(Path):
     """Fits of :class:`fewer.SMLR` for many λ.
 
@@ -587,4 +590,8 @@ class SMLRPath(Path):
         Duality gaps, as parts of the objective of the empty model.
     names : dict of int to str
         Names of the functions that are kept somewhere on the path, by their positions.
+    classes : ndarray of shape (n_classes,)
+        The labels, in the order of the weights.
     """
+
+    classes: NDArray[Any]

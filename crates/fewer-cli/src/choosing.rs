@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::failure::{Failure, Outcome};
 
 /// Criteria that choose without folds.
-pub const CRITERIA: [&str; 3] = ["bic", "ebic", "aic"];
+pub const CRITERIA: [&str; 4] = ["bic", "ebic", "aic", "evidence"];
 /// The settings of the library that these flags stand for, folds aside.
 const NAMES: [&str; 5] = ["scoring", "rule", "lams", "lam_min_ratio", "gammas"];
 const USUAL_FOLDS: usize = 5;

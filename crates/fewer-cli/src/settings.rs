@@ -19,7 +19,7 @@ pub struct Settings {
     /// The method [default: sparse for numbers, probit for classes]
     #[arg(long, value_parser = methods())]
     method: Option<String>,
-    /// The functions of the columns to choose from [default: linear; rbf for rvm]
+    /// The functions of the columns to choose from [default: linear; rbf for rvm and rvc]
     ///
     /// Those after polynomial are kernels, centred on rows of the data. With precomputed, the
     /// columns are the values of kernels already.
@@ -29,7 +29,7 @@ pub struct Settings {
     #[arg(long, value_name = "N")]
     degree: Option<usize>,
     /// Width of a kernel: a number, or `scale` or `median` to read it off the data, or `cv`,
-    /// `bic`, `ebic` or `aic` to choose it [default: scale]
+    /// `bic`, `ebic`, `aic` or (rvm, bls, flap) `evidence` to choose it [default: scale]
     #[arg(long, value_parser = gamma, allow_negative_numbers = true)]
     gamma: Option<Value>,
     /// Constant of the polynomial kernel [default: 1]
@@ -117,6 +117,13 @@ pub struct Settings {
     /// Srvm: what to do where the number of rows is no power of two [default: none, refuse]
     #[arg(long, value_parser = ["none", "periodic", "symmetric"])]
     padding: Option<String>,
+    /// Rvm, bls and flap: `augmented` lets the deviations of predictions grow away from the data;
+    /// the model then holds all rows [default: posterior]
+    #[arg(long, value_parser = ["posterior", "augmented"])]
+    variance: Option<String>,
+    /// Rvc: more than two classes one against the rest, or jointly [default: ovr]
+    #[arg(long, value_parser = ["ovr", "multinomial"])]
+    multiclass: Option<String>,
     /// How bls and flap find the strength of their prior [default: active]
     #[arg(long, value_parser = ["active", "hyperprior"])]
     lam_rule: Option<String>,
@@ -164,6 +171,16 @@ fn methods() -> PossibleValuesParser {
     METHODS.iter().map(|m| PossibleValue::new(m.short).alias(m.name)).into()
 }
 
+/// The method of a name: `rvm` is regression or classification as the target has it.
+fn of_task(method: &'static MethodInfo, task: Option<Task>) -> &'static MethodInfo {
+    match (method.short, task) {
+        ("rvm", Some(Task::Classification)) => {
+            METHODS.iter().find(|m| m.short == "rvc").unwrap_or(method)
+        }
+        _ => method,
+    }
+}
+
 /// The method used for a task unless another is asked for.
 fn usual_method(task: Task) -> &'static MethodInfo {
     METHODS.iter().find(|m| m.task == task).unwrap_or(&METHODS[0])
@@ -188,7 +205,9 @@ impl Settings {
             "classification" => Task::Classification,
             _ => Task::Regression,
         });
-        match (self.given_method(), task) {
+        let given = self.given_method();
+        match (given.map(|method| of_task(method, task)), task) {
+            (Some(method), None) if method.short == "rvm" => Ok(None),
             (Some(method), Some(task)) if method.task != task => Err(Failure::Input(format!(
                 "--method {} does {}, not {}: leave it out, or take {}",
                 method.short,
@@ -203,7 +222,8 @@ impl Settings {
 
     /// The name of the method for a task.
     pub fn method(&self, task: Task) -> &'static str {
-        self.given_method().unwrap_or(usual_method(task)).short
+        let given = self.given_method().map(|method| of_task(method, Some(task)));
+        given.unwrap_or(usual_method(task)).short
     }
 
     /// The same, with another method where none was asked for.
@@ -329,6 +349,8 @@ impl Settings {
             ("parameter_price", json!(self.parameter_price)),
             ("wavelet", json!(self.wavelet)),
             ("padding", json!(self.padding)),
+            ("variance", json!(self.variance)),
+            ("multiclass", json!(self.multiclass)),
             ("lam_rule", json!(self.lam_rule)),
             ("standardize", json!(self.standardize)),
             ("fit_intercept", json!(intercept)),

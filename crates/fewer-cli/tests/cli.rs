@@ -121,6 +121,7 @@ fn evidence_methods_and_their_settings() {
         "--method rvm --basis linear --solver block",
         "--method bls --lam-rule hyperprior",
         "--method flap --lam 0.01 --noise 0.5",
+        "--method rvm --variance augmented --gamma evidence --gammas 3",
     ] {
         let fit = place.json(&format!("fit houses.csv --target price --out m.json --json {flags}"));
         assert!(!fit["coef"].as_array().unwrap().is_empty(), "{flags}");
@@ -131,6 +132,44 @@ fn evidence_methods_and_their_settings() {
         "fit houses.csv --target price --out m.json --method rvm --sparsity -1",
         &["--sparsity -1"],
     );
+    place.refused(
+        "fit houses.csv --target price --method bls --basis rbf --gamma evidence --gammas 2",
+        &["lam_rule = active", "\"cv\""],
+    );
+}
+
+#[test]
+fn rows_have_precisions_and_posteriors_draws() {
+    let place = with_houses();
+    let text = houses(120);
+    let mut lines = text.lines();
+    let mut table = format!("{},precision\n", lines.next().unwrap());
+    for (i, line) in lines.enumerate() {
+        table.push_str(&format!("{line},{}\n", if i % 2 == 0 { 4 } else { 1 }));
+    }
+    place.put("precise.csv", table.clone());
+    place.put("wrong.csv", table.replacen(",4\n", ",0\n", 1));
+    let flags = "--target price --noise-precision precision --method bls --json";
+    let fit = place.json(&format!("fit precise.csv {flags} --out m.json"));
+    let plain = place.json("fit houses.csv --target price --method bls --json");
+    assert!(!fit.to_string().contains("\"precision\""), "{fit}");
+    assert_ne!(fit["noise_std"], plain["noise_std"]);
+    place.refused(&format!("fit wrong.csv {flags}"), &["row 1", "noise_precision", "above 0"]);
+    place.refused(
+        "fit precise.csv --target price --noise-precision precision --method lasso",
+        &["noise_precision", "RVR, BLS and FastLaplace"],
+    );
+    place.refused(
+        "fit precise.csv --target price --noise-precision price --method rvm",
+        &["cannot be both target and noise precision"],
+    );
+
+    let draws = place.good("predict m.json houses.csv --draws 2 --seed 3");
+    assert!(draws.starts_with("prediction,draw_1,draw_2\n"), "{draws}");
+    assert_eq!(draws, place.good("predict m.json houses.csv --draws 2 --seed 3"));
+    assert_ne!(draws, place.good("predict m.json houses.csv --draws 2"));
+    place.good("fit houses.csv --target price --out sparse.json");
+    place.refused("predict sparse.json houses.csv --draws 2", &["no posterior"]);
 }
 
 #[test]

@@ -52,6 +52,21 @@ mod _core {
         Ok(PyModel::new(model, function))
     }
 
+    /// The λ's of a path.
+    #[pyfunction]
+    fn path_lams<'py>(
+        py: Python<'py>,
+        method: &str,
+        settings: &str,
+        problem: Problem<'py>,
+        count: usize,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let (lams, _) = problem.run(py, |data, functions, observer| {
+            fewer::method::path_lams(method, settings, functions, data, count, observer)
+        })?;
+        Ok(PyArray1::from_vec(py, lams))
+    }
+
     /// Fits a method for each λ.
     #[pyfunction]
     fn fit_path<'py>(

@@ -184,6 +184,16 @@ impl PyModel {
         to_array(py, &values)
     }
 
+    /// The same for the fitted weights, as if there were no doubt about them.
+    fn plug_in_probabilities<'py>(
+        &self,
+        py: Python<'py>,
+        x: Input<'py>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let values = self.apply(py, &x, |features| self.model.plug_in_probabilities(features))?;
+        to_array(py, &values)
+    }
+
     /// The same, averaged over the posterior of the weights.
     fn moderated_probabilities<'py>(
         &self,
@@ -213,6 +223,41 @@ impl PyModel {
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let values =
             self.apply(py, &x, |features| self.model.predict_interval(features, coverage))?;
+        to_array(py, &values)
+    }
+
+    /// Draws from the posterior: weights of the terms (a row for each draw and output, draw after
+    /// draw), then intercepts (a row for each draw).
+    fn sample_posterior<'py>(
+        &self,
+        py: Python<'py>,
+        draws: usize,
+        seed: u64,
+    ) -> PyResult<[Bound<'py, PyArray2<f64>>; 2]> {
+        let found = self.model.sample_posterior(draws, seed).map_err(to_python)?;
+        let (outputs, terms) = (self.model.outputs(), self.model.n_terms());
+        let mut weights = Matrix::zeros(draws * outputs, terms);
+        let mut intercepts = Matrix::zeros(draws, outputs);
+        for (d, draw) in found.iter().enumerate() {
+            for o in 0..outputs {
+                intercepts[(d, o)] = draw.intercepts[o];
+                (0..terms).for_each(|t| weights[(d * outputs + o, t)] = draw.weights[t][o]);
+            }
+        }
+        Ok([to_array(py, &weights)?, to_array(py, &intercepts)?])
+    }
+
+    /// Draws of a new observation, or of its mean, for each row: a column for each draw.
+    fn sample_y<'py>(
+        &self,
+        py: Python<'py>,
+        x: Input<'py>,
+        draws: usize,
+        seed: u64,
+        noise: bool,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let values =
+            self.apply(py, &x, |features| self.model.sample_y(features, draws, seed, noise))?;
         to_array(py, &values)
     }
 

@@ -20,6 +20,7 @@ pub struct Problem<'py> {
     x: Input<'py>,
     y: Targets<'py>,
     sample_weight: Option<PyReadonlyArray1<'py, f64>>,
+    noise_precision: Option<PyReadonlyArray1<'py, f64>>,
     /// Offsets column after column, and the number of columns.
     offset: Option<(PyReadonlyArray1<'py, f64>, usize)>,
     feature_names: Option<Vec<String>>,
@@ -38,11 +39,12 @@ impl Problem<'_> {
         py: Python<'_>,
         work: impl FnOnce(&Dataset<'_>, Option<UserFunction>, &dyn Observer) -> Result<T> + Send,
     ) -> PyResult<(T, Option<Function>)> {
-        let Self { x, y, sample_weight, offset, feature_names, target_name, function, progress } =
-            self;
+        let Self { x, y, sample_weight, noise_precision, offset, feature_names, .. } = self;
+        let (target_name, function, progress) = (self.target_name, self.function, self.progress);
         let held = x.hold()?;
         let target = y.hold().map_err(to_python)?;
         let weights = sample_weight.as_ref().map(slice).transpose().map_err(to_python)?;
+        let precision = noise_precision.as_ref().map(slice).transpose().map_err(to_python)?;
         let offset = offset
             .map(|(values, columns)| {
                 let values = slice(&values)?.to_vec();
@@ -56,6 +58,9 @@ impl Problem<'_> {
             let mut data = held.dataset(encoded.as_ref(), target, feature_names)?;
             if let Some(weights) = weights {
                 data = data.with_weights(weights)?;
+            }
+            if let Some(precision) = precision {
+                data = data.with_noise_precision(precision)?;
             }
             if let Some(offset) = offset {
                 data = data.with_offset(offset)?;

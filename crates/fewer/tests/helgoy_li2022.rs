@@ -68,8 +68,12 @@ fn active_count_lam_is_near_the_reference() {
     let check = |(model, rmse): (Model, f64), case: &str| {
         let expected = reference(case);
         let noise = model.noise_std().unwrap() / number(&expected, "sigma");
-        // Of a circle the fit of highest evidence is taken, which is less shrunk than the last.
-        assert!((noise - 1.0).abs() < 0.04, "{case}: {noise}");
+        // BLS goes round another circle than the reference: with the terms of Fast Laplace, at a
+        // smaller λ and a higher evidence.
+        assert!(
+            (noise - 1.0).abs() < if case == "sinc_bls_active" { 0.04 } else { 0.02 },
+            "{case}: {noise}"
+        );
         let ratio = rmse / number(&expected, "rmse_vs_true_on_train");
         assert!((ratio - 1.0).abs() < 0.05, "{case}: {ratio}");
         let terms = number(&expected, "n");

@@ -269,6 +269,69 @@ fn a_ridge_keeps_every_term() {
     assert_eq!(read.settings()["l1_ratio"], 0.0);
 }
 
+/// With fewer rows than columns a ridge is solved by its rows: what holds at the optimum, and for
+/// one λ after another, must hold for the weights of the columns.
+#[test]
+fn a_wide_ridge_is_stationary_in_its_columns() {
+    let (rows, columns) = (24, 90);
+    let (mut p, labels) = three_classes(5, rows, columns);
+    let mut random = Random::new(6);
+    p.x.iter_mut().for_each(|v| *v = if random.uniform() < 0.5 { 0.0 } else { *v });
+    // A row twice, and one that says nothing.
+    p.x.copy_within(0..columns, columns);
+    p.x[2 * columns..3 * columns].fill(0.0);
+    let weights: Vec<f64> =
+        (0..rows).map(|i| if i % 7 == 6 { 0.0 } else { 0.1 + 3.0 * random.uniform() }).collect();
+    let factors: Vec<f64> = (0..columns).map(|_| 0.2 + 2.0 * random.uniform()).collect();
+    let sparse = sparse_copy(&p);
+    for (k, intercept) in [true, false, true, true].into_iter().enumerate() {
+        let two = k == 2;
+        let symmetric = k == 3;
+        let named = |l: &&'static str| if two && *l == "c" { "b" } else { *l };
+        let labels: Vec<&str> = labels.iter().map(named).collect();
+        let method = RMLR::new()
+            .standardize(false)
+            .penalty_factors(factors.clone())
+            .parameterization(if symmetric {
+                Parameterization::Symmetric
+            } else {
+                Parameterization::Reference
+            })
+            .fit_intercept(if intercept { Intercept::Free } else { Intercept::None })
+            .tol(1e-12);
+        for features in [Features::from(p.view()), sparse.view().into()] {
+            let target = Target::labels(labels.clone());
+            let data = Dataset::new(features, target).unwrap().with_weights(&weights).unwrap();
+            let lams = [3.0, 0.01, 30.0];
+            for (model, lam) in method.path(&data, Some(&lams)).unwrap().iter().zip(lams) {
+                assert!(model.report().termination.is_converged(), "{:?}", model.report());
+                assert_eq!(model.n_terms(), columns);
+                let found = model.predict_probabilities(features).unwrap();
+                let names: Vec<String> =
+                    model.classes().unwrap().iter().map(ToString::to_string).collect();
+                for c in 0..model.outputs() {
+                    let class = if two { 1 } else { c };
+                    let left = |i: usize| {
+                        let own = f64::from(u8::from(labels[i] == names[class]));
+                        weights[i] * (own - found[(i, class)])
+                    };
+                    // The reference class has no weights.
+                    if !symmetric && !two && c == 2 {
+                        continue;
+                    }
+                    for (j, w) in model.coefficients_of(c).iter().enumerate() {
+                        let pull: f64 = (0..rows).map(|i| p.x[i * columns + j] * left(i)).sum();
+                        let expected = lam * factors[j] * w;
+                        assert!((pull - expected).abs() < 1e-5, "{k} {lam}: {pull} {expected}");
+                    }
+                    let sum: f64 = (0..rows).map(left).sum();
+                    assert!(!intercept || sum.abs() < 1e-9, "{k} {lam}: {sum:e}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn the_order_of_classes_matters_to_the_reference_only() {
     let (p, labels) = three_classes(10, 80, 6);

@@ -512,7 +512,8 @@ fn hard(seed: u64) -> Case {
 #[test]
 fn the_certificate_bounds_the_distance_to_the_optimum() {
     let count = if std::env::var_os("FEWER_STRESS").is_some() { 5000 } else { 250 };
-    for seed in 0..count {
+    // The last one has free columns that say the same, under weights far apart.
+    for seed in (0..count).chain([972]) {
         let case = hard(seed);
         let plain = case.plain();
         let sparse = sparse_of(&case.x, case.y.len(), case.columns);

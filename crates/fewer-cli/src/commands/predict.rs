@@ -20,6 +20,7 @@ use crate::output;
 Examples:
   fewer predict model.json new.csv > predictions.csv
   fewer predict model.json new.csv --proba
+  fewer predict model.json new.csv --std --draws 100
   fewer predict model.json new.csv --missing drop --out predictions.csv")]
 pub struct Predict {
     /// The model file
@@ -35,6 +36,9 @@ pub struct Predict {
     /// The same averaged over the posterior of the weights, for a model fitted with --uncertainty
     #[arg(long, conflicts_with = "proba")]
     moderated: bool,
+    /// The same for the fitted weights, where --proba averages: for rvc
+    #[arg(long, conflicts_with_all = ["proba", "moderated"])]
+    plug_in: bool,
     /// Add the standard deviation of a new observation, for a model that has a posterior, in a
     /// column named `std`
     #[arg(long)]
@@ -43,6 +47,12 @@ pub struct Predict {
     /// columns named `lower` and `upper`
     #[arg(long, value_name = "COVERAGE", allow_negative_numbers = true)]
     interval: Option<f64>,
+    /// Add so many draws of a new observation from the posterior, in columns named `draw_1`, ...
+    #[arg(long, value_name = "N")]
+    draws: Option<usize>,
+    /// Seed of the draws [default: 0]
+    #[arg(long, value_name = "N", requires = "draws")]
+    seed: Option<u64>,
     /// Write one JSON object instead of CSV
     #[arg(long)]
     json: bool,
@@ -55,9 +65,13 @@ impl Predict {
     pub fn run(self) -> Outcome {
         let out = self.out.as_deref().map(output::check_path).transpose()?;
         let model = input::load(&self.model)?;
-        let proba = self.proba || self.moderated;
+        let proba = self.proba || self.moderated || self.plug_in;
         if proba && model.classes().is_none() {
-            let flag = if self.proba { "--proba" } else { "--moderated" };
+            let flag = match (self.proba, self.moderated) {
+                (true, _) => "--proba",
+                (_, true) => "--moderated",
+                _ => "--plug-in",
+            };
             let problem = "the model predicts numbers, which have no probabilities; leave";
             return Err(Failure::in_file(&self.model, format!("{problem} {flag} out")));
         }
@@ -90,11 +104,26 @@ impl Predict {
             columns.push(("lower".into(), numbers(found.column(0))));
             columns.push(("upper".into(), numbers(found.column(1))));
         }
+        if let Some(draws) = self.draws {
+            let seed = self.seed.unwrap_or(0);
+            let found = match cases.is_empty() {
+                true => Matrix::zeros(0, draws),
+                false => {
+                    model.sample_y(cases.inputs.view()?, draws, seed, true).map_err(failure)?
+                }
+            };
+            for k in 0..draws {
+                columns.push((format!("draw_{}", k + 1), numbers(found.column(k))));
+            }
+        }
         if proba {
             let found = match (cases.is_empty(), self.moderated) {
                 (true, _) => Matrix::zeros(0, classes.len()),
                 (_, true) => {
                     model.moderated_probabilities(cases.inputs.view()?).map_err(failure)?
+                }
+                _ if self.plug_in => {
+                    model.plug_in_probabilities(cases.inputs.view()?).map_err(failure)?
                 }
                 (_, false) => model.predict_probabilities(cases.inputs.view()?).map_err(failure)?,
             };

@@ -24,6 +24,10 @@ pub struct Roles {
     /// A column with the weight of each row
     #[arg(long, value_name = "COLUMN")]
     weights: Option<String>,
+    /// A column with the precision of each row's noise relative to the others: 1/variance of its
+    /// error, up to a factor (rvm, bls, flap); it is no weight, and is not predicted from
+    #[arg(long, value_name = "COLUMN")]
+    noise_precision: Option<String>,
     /// A column that says which rows stay together in the folds of a cross-validation, such as
     /// the patient; it is not predicted from
     #[arg(long, value_name = "COLUMN")]
@@ -72,6 +76,7 @@ pub struct Training {
     /// Names of the features where no encoder has them.
     pub names: Option<Vec<String>>,
     pub weights: Option<Vec<f64>>,
+    noise_precision: Option<Vec<f64>>,
     /// Which rows stay together in folds.
     pub groups: Option<Vec<String>>,
     pub encoder: Option<Encoder>,
@@ -97,6 +102,9 @@ impl Training {
         }
         if let Some(weights) = &self.weights {
             data = data.with_weights(weights).map_err(failure)?;
+        }
+        if let Some(precision) = &self.noise_precision {
+            data = data.with_noise_precision(precision).map_err(failure)?;
         }
         if let Some(encoder) = &self.encoder {
             data = data.with_encoder(encoder.clone()).map_err(failure)?;
@@ -133,6 +141,7 @@ impl DataArgs {
                 let given = [
                     ("--target", roles.target.is_some()),
                     ("--weights", roles.weights.is_some()),
+                    ("--noise-precision", roles.noise_precision.is_some()),
                     ("--group", roles.group.is_some()),
                     ("--drop", !roles.drop.is_empty()),
                 ];
@@ -167,24 +176,7 @@ impl DataArgs {
             (None, None) => return self.fail("no column is left"),
         };
         self.require(&table, &target_name, "--target")?;
-        if let Some(name) = &roles.weights {
-            self.require(&table, name, "--weights")?;
-            if *name == target_name {
-                return self.fail(format!("column '{name}' cannot be both target and weights"));
-            }
-            self.numeric(&table, name, "the weights must be numbers")?;
-        }
-        if let Some(name) = &roles.group {
-            self.require(&table, name, "--group")?;
-            let part = match name {
-                name if *name == target_name => Some("target"),
-                name if Some(name) == roles.weights.as_ref() => Some("weights"),
-                _ => None,
-            };
-            if let Some(part) = part {
-                return self.fail(format!("column '{name}' cannot be both {part} and group"));
-            }
-        }
+        self.check_roles(&table, roles, &target_name)?;
         let task = self.task(&table, &target_name, roles, wanted, say)?;
         self.refuse_infinite(&table)?;
 
@@ -208,6 +200,10 @@ impl DataArgs {
         };
         let weights = match &roles.weights {
             Some(name) => Some(self.take_numbers(&mut table, name, "the weights")?),
+            None => None,
+        };
+        let noise_precision = match &roles.noise_precision {
+            Some(name) => Some(self.take_numbers(&mut table, name, "the precisions")?),
             None => None,
         };
         let groups = match &roles.group {
@@ -234,10 +230,33 @@ impl DataArgs {
             target_name,
             names: None,
             weights,
+            noise_precision,
             groups,
             encoder: Some(encoder),
             rows,
         })
+    }
+
+    /// Refuses a column that is not there, or has two parts to play.
+    fn check_roles(&self, table: &Table, roles: &Roles, target: &str) -> Outcome {
+        let parts = [
+            ("--weights", "weights", roles.weights.as_deref()),
+            ("--noise-precision", "noise precision", roles.noise_precision.as_deref()),
+            ("--group", "group", roles.group.as_deref()),
+        ];
+        let mut taken = vec![("target", target)];
+        for (flag, part, name) in parts {
+            let Some(name) = name else { continue };
+            self.require(table, name, flag)?;
+            if let Some((other, _)) = taken.iter().find(|t| t.1 == name) {
+                return self.fail(format!("column '{name}' cannot be both {other} and {part}"));
+            }
+            if flag != "--group" {
+                self.numeric(table, name, &format!("the {part} must be numbers"))?;
+            }
+            taken.push((part, name));
+        }
+        Ok(())
     }
 
     /// The task that goes with the target.
@@ -304,6 +323,7 @@ impl DataArgs {
             target_name: "label".into(),
             names: Some((first..first + columns).map(|j| format!("x{j}")).collect()),
             weights: None,
+            noise_precision: None,
             groups: None,
             encoder: None,
             rows,

@@ -1,6 +1,8 @@
 //! Kernels k(x, c), one function for each centre c.
 
-use super::centres::{Centre, Centres, Landmarks, distinct_rows, random_subset, spread_subset};
+use super::centres::{
+    Centre, Centres, Landmarks, all_rows, distinct_rows, random_subset, spread_subset,
+};
 use super::functions;
 use super::kernel_function::{KernelFunction, UserKernel};
 use super::linear::whole;
@@ -424,6 +426,15 @@ impl Kernel {
     pub(super) fn with_centres(&self, centres: Vec<Centre>, shift: &[f64]) -> Self {
         let rows = (0..centres.len()).collect();
         Self { rows, centres, shift: shift.to_vec(), ..self.clone() }
+    }
+
+    /// The same kernel at some rows of x, where it falls with distance from its centre.
+    pub(super) fn at_rows(&self, x: Features<'_>, chosen: &[usize]) -> Option<Self> {
+        let points = all_rows(x);
+        let centres = chosen.iter().map(|&i| points[i].clone()).collect();
+        let rows = chosen.to_vec();
+        let stationary = self.form.is_stationary();
+        stationary.then(|| Self { rows, ..self.with_centres(centres, &self.shift) })
     }
 
     /// The columns for the training rows, from distances that several fits share.

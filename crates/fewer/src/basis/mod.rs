@@ -175,6 +175,14 @@ impl FixedBasis {
         })
     }
 
+    /// The kernel of these functions at some rows of x, where it is one that falls with distance.
+    pub(crate) fn at_rows(&self, x: Features<'_>, chosen: &[usize]) -> Option<Self> {
+        match self {
+            FixedBasis::Kernel(b) => b.at_rows(x, chosen).map(FixedBasis::Kernel),
+            _ => None,
+        }
+    }
+
     /// The columns that rows of x give; kernels are held in memory where they take at most a
     /// quarter of the limit, and computed on demand beyond. What the user brings is always held.
     pub fn columns<'a>(

@@ -29,6 +29,7 @@ pub struct Dataset<'a> {
     features: Features<'a>,
     target: Target<'a>,
     weights: Option<Cow<'a, [f64]>>,
+    noise_precision: Option<Cow<'a, [f64]>>,
     offset: Option<Cow<'a, Matrix>>,
     names: Vec<String>,
     named: bool,
@@ -57,6 +58,7 @@ impl<'a> Dataset<'a> {
             features,
             target,
             weights: None,
+            noise_precision: None,
             offset: None,
             names,
             named: false,
@@ -77,11 +79,70 @@ impl<'a> Dataset<'a> {
         Ok(self)
     }
 
+    /// Gives each row the precision of its noise relative to the others: the variance of the noise
+    /// of row n is σ²/r_n, σ being what is estimated.
+    ///
+    /// This is not a weight: a row of precision 2 counts as one row that was measured better. Only
+    /// the methods that maximise the evidence, [`RVR`](crate::method::RVR),
+    /// [`BLS`](crate::method::BLS) and [`FastLaplace`](crate::method::FastLaplace), take it.
+    ///
+    /// ```
+    /// use fewer::data::{Dataset, DenseView};
+    /// use fewer::method::RVR;
+    ///
+    /// let x: Vec<f64> = (0..60).map(|i| 0.1 * f64::from(i)).collect();
+    /// let noise = |i: usize| if i < 30 { 0.5 } else { 0.05 };
+    /// let scatter = |i: usize| noise(i) * ((i * i * i) as f64).sin();
+    /// let y: Vec<f64> = x.iter().enumerate().map(|(i, x)| x.sin() + scatter(i)).collect();
+    /// let precision: Vec<f64> = (0..60).map(|i| noise(i).powi(-2)).collect();
+    /// let data = Dataset::new(DenseView::by_rows(&x, 60, 1)?, &y)?;
+    ///
+    /// let blind = RVR::new().fit(&data)?;
+    /// let model = RVR::new().fit(&data.with_noise_precision(precision)?)?;
+    /// assert!(model.report().log_evidence > blind.report().log_evidence);
+    /// # Ok::<(), fewer::Error>(())
+    /// ```
+    pub fn with_noise_precision(mut self, precision: impl Into<Cow<'a, [f64]>>) -> Result<Self> {
+        let precision = precision.into();
+        if precision.len() != self.rows() {
+            return Err(Error::shape("noise precisions", self.rows(), precision.len()));
+        }
+        if let Target::Labels { .. } = self.target {
+            return Err(Error::Unavailable {
+                what: "a precision of the noise for classes".into(),
+                hint: "classes have no noise of their own; leave noise_precision out".into(),
+            });
+        }
+        (self.noise_precision, self.checked) = (Some(precision), false);
+        Ok(self)
+    }
+
+    /// The relative precision of the noise of each row, if any.
+    pub fn noise_precision(&self) -> Option<&[f64]> {
+        self.noise_precision.as_deref()
+    }
+
+    /// The same data without precisions, for who has taken them into account.
+    pub(crate) fn with_equal_noise(&self) -> Self {
+        Self { noise_precision: None, ..self.clone() }
+    }
+
+    /// Refuses precisions, for what has no use for them.
+    pub(crate) fn without_noise_precision(&self, what: &str) -> Result<()> {
+        match self.noise_precision {
+            None => Ok(()),
+            Some(_) => Err(Error::Unavailable {
+                what: format!("{what} with noise_precision"),
+                hint: "RVR, BLS and FastLaplace take it".into(),
+            }),
+        }
+    }
+
     /// Gives each row what is known of the classes beforehand, which is added to the outputs of the
     /// model: a column for each class or, of two classes, one that speaks for the second.
     ///
-    /// Only [`SMLR`](crate::method::SMLR) and [`RMLR`](crate::method::RMLR) take offsets, with a
-    /// given λ. The model does not hold them: new rows have theirs, to be added to
+    /// Only [`SMLR`](crate::method::SMLR) and [`RMLR`](crate::method::RMLR) take offsets. The model
+    /// does not hold them: new rows have theirs, to be added to
     /// [`decision`](crate::model::Model::decision).
     ///
     /// ```
@@ -134,7 +195,7 @@ impl<'a> Dataset<'a> {
             None => Ok(()),
             Some(_) => Err(Error::Unavailable {
                 what: format!("{what} with offsets"),
-                hint: "SMLR and RMLR with a given λ take them".into(),
+                hint: "SMLR and RMLR take them".into(),
             }),
         }
     }
@@ -149,7 +210,14 @@ impl<'a> Dataset<'a> {
             },
             (target, _) => target.clone(),
         };
-        Self { target, weights: Some(weights.into()), ..self.clone() }
+        let offset = match (&self.offset, kept) {
+            (Some(offset), Some(kept)) if offset.columns() > 1 => {
+                let values = kept.iter().flat_map(|&c| offset.column(c)).copied().collect();
+                Some(Cow::Owned(Matrix::from_columns(offset.rows(), kept.len(), values)))
+            }
+            (offset, _) => offset.clone(),
+        };
+        Self { target, offset, weights: Some(weights.into()), ..self.clone() }
     }
 
     /// Checks every value once for all sets that are made of these data.
@@ -304,6 +372,23 @@ impl<'a> Dataset<'a> {
                 ));
             }
         }
+        if let Some(precision) = self.noise_precision() {
+            if let Some(i) = precision.iter().position(|r| !(r.is_finite() && *r > 0.0)) {
+                return Err(Error::Value {
+                    row: i + 1,
+                    column: "noise_precision".into(),
+                    value: format!("the precision is {}", precision[i]),
+                    expected: "a number above 0 is expected".into(),
+                });
+            }
+            if !precision.iter().sum::<f64>().is_finite() {
+                return Err(Error::setting(
+                    "noise_precision",
+                    "a sum beyond floating point",
+                    "smaller precisions are needed; only their ratios matter",
+                ));
+            }
+        }
         Ok(())
     }
 }
@@ -314,6 +399,11 @@ pub(crate) fn check_features(features: &Features<'_>, names: &[String]) -> Resul
         Some((i, j, value)) => Err(non_finite(i, &names[j], value)),
         None => Ok(()),
     }
+}
+
+/// How many of the rows have a weight above 0.
+pub(crate) fn counted_rows(rows: usize, weights: Option<&[f64]>) -> usize {
+    weights.map_or(rows, |w| w.iter().filter(|w| **w > 0.0).count())
 }
 
 fn non_finite(row: usize, column: &str, value: f64) -> Error {

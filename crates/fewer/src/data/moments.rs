@@ -44,7 +44,7 @@ impl Frame {
             Some(x) => {
                 let mut counts = vec![false; x.rows()];
                 rows.iter().for_each(|&i| counts[i] = true);
-                chosen.par_iter().map(|&j| Look::of_sparse(x, j, &rows, &counts)).collect()
+                chosen.par_iter().map(|&j| Look::of_sparse(x, j, &rows, Some(&counts))).collect()
             }
             None => Self::look(columns, chosen, &rows),
         };
@@ -108,11 +108,16 @@ impl Look {
     }
 
     /// Zeros stay zeros in a column at most half full: its mean square cannot cancel.
-    fn of_sparse(x: SparseView<'_>, j: usize, rows: &[usize], counts: &[bool]) -> Self {
+    fn of_sparse(x: SparseView<'_>, j: usize, rows: &[usize], counts: Option<&[bool]>) -> Self {
         let (indices, values) = x.column_slices(j);
         if 2 * values.len() <= x.rows() {
-            let stored = indices.iter().zip(values).filter(|(i, _)| counts[**i]);
-            let largest = stored.fold(0.0, |a: f64, (_, v)| a.max(v.abs()));
+            let largest = match counts {
+                Some(counts) => {
+                    let stored = indices.iter().zip(values).filter(|(i, _)| counts[**i]);
+                    stored.fold(0.0, |a: f64, (_, v)| a.max(v.abs()))
+                }
+                None => values.iter().fold(0.0, |a: f64, v| a.max(v.abs())),
+            };
             return Self { shift: 0.0, scale: power_of_two(largest) };
         }
         let mut column = vec![0.0; x.rows()];
@@ -343,10 +348,25 @@ impl Moments {
         let weight = |i: usize| weights.map_or(1.0, |w| w[i]);
         let target_look = Look::of(rows.iter().map(|&i| target[i]));
         let y: Vec<f64> = target.iter().map(|y| target_look.apply(*y)).collect();
+        let blank = y.iter().all(|y| *y == 0.0);
         let of_column = |&j: &usize| {
             observer.check().ok()?;
-            let look = Look::of_sparse(x, j, &rows, &counts);
+            let look = Look::of_sparse(x, j, &rows, weights.map(|_| &counts[..]));
             let mut sums = [0.0; 3];
+            if look.shift == 0.0 && weights.is_none() {
+                let (rows, values) = x.column_slices(j);
+                // Scales are powers of two.
+                let inverse = 1.0 / look.scale;
+                for v in values.iter().map(|v| v * inverse) {
+                    sums[0] += v;
+                    sums[1] += v * v;
+                }
+                if !blank {
+                    let products = rows.iter().zip(values).map(|(&i, v)| v * inverse * y[i]);
+                    sums[2] = products.sum();
+                }
+                return Some((look, sums));
+            }
             let mut add = |i: usize, v: f64| {
                 let v = look.apply(v);
                 let wv = weight(i) * v;

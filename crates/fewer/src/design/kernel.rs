@@ -91,8 +91,13 @@ impl DenseKernel<'_> {
                 .flat_map(|j| columns.iter().map(move |&k| self.centres[k * d + j]))
                 .collect();
             for (i, out) in out.chunks_exact_mut(m).enumerate() {
-                out.fill(0.0);
-                for (j, centres) in by_feature.chunks_exact(m).enumerate() {
+                let mut features = by_feature.chunks_exact(m).enumerate();
+                match features.next() {
+                    // Written, not added to zeros: these would be another pass over the memory.
+                    Some((j, centres)) => write_distances(inputs.get(i, j), centres, absolute, out),
+                    None => out.fill(0.0),
+                }
+                for (j, centres) in features {
                     add_distances(inputs.get(i, j), centres, absolute, out);
                 }
                 finish(out);
@@ -132,6 +137,17 @@ impl Columns for DenseKernel<'_> {
         tile.reset(rows.len(), columns.len(), Layout::Rows);
         self.write(rows, columns, tile.values_mut());
     }
+}
+
+/// out = |x − c| or (x − c)².
+fn write_distances(x: f64, centres: &[f64], absolute: bool, out: &mut [f64]) {
+    pulp::Arch::new().dispatch(|| {
+        if absolute {
+            out.iter_mut().zip(centres).for_each(|(o, c)| *o = (x - c).abs());
+        } else {
+            out.iter_mut().zip(centres).for_each(|(o, c)| *o = (x - c) * (x - c));
+        }
+    });
 }
 
 /// out += |x − c| or (x − c)².

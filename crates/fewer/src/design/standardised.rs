@@ -1,10 +1,11 @@
 //! The design as engines see it: centred, scaled, weighted by rows.
 
 use super::Columns;
-use crate::data::DenseView;
+use crate::data::{DenseView, SparseView};
 use crate::engine::{Interrupted, Observer};
 use crate::linalg::{
-    Matrix, Tile, add_outer, add_transpose_products, axpy, cross_products, products_with,
+    Matrix, Tile, add_outer, add_transpose_products, axpy, cross_products, dot, products_with,
+    sparse_dot, weighted_square,
 };
 use rayon::prelude::*;
 
@@ -25,6 +26,8 @@ pub struct Design<'a> {
 
 /// Centres up to so many scales away cost at most three digits of a sum.
 const NEAR: f64 = 1e3;
+/// And up to so many, two digits of a product.
+const NEARER: f64 = 10.0;
 
 impl<'a> Design<'a> {
     /// Centres and scales the columns; scales are positive for every column that is used.
@@ -172,7 +175,8 @@ impl<'a> Design<'a> {
             return chosen
                 .par_iter()
                 .map(|&j| {
-                    let dot: f64 = x.column(j).map(|(i, value)| value * weighted[i]).sum();
+                    let (rows, values) = x.column_slices(j);
+                    let dot = sparse_dot(rows, values, &weighted);
                     (dot - self.centre[j] * total) / self.scale[j]
                 })
                 .collect();
@@ -243,6 +247,46 @@ impl<'a> Design<'a> {
         sums.transpose()
     }
 
+    /// Σ_i w_i φ_j(x_i)² v_i for each of the chosen columns and several vectors: a row for each
+    /// column.
+    pub fn squares_with_each(&self, chosen: &[usize], vectors: &Matrix) -> Matrix {
+        let (n, many) = (self.rows(), vectors.columns());
+        let mut weighted = vectors.clone();
+        if let Some(w) = self.weights {
+            for k in 0..many {
+                weighted.column_mut(k).iter_mut().zip(w).for_each(|(v, w)| *v *= w);
+            }
+        }
+        // (many, chosen)
+        let mut sums = Matrix::zeros(many, chosen.len());
+        let in_place = self.weights.is_none() && self.centre_last;
+        let dense = self.columns.as_dense().filter(|x| in_place && x.rows() > 0 && x.columns() > 0);
+        if let Some(x) = dense.filter(|x| x.column_slice(0).is_some()) {
+            let totals: Vec<f64> = (0..many).map(|k| vectors.column(k).iter().sum()).collect();
+            let outs = sums.as_mut_slice().par_chunks_mut(many.max(1)).zip(chosen);
+            outs.for_each(|(out, &j)| {
+                let ((centre, scale), values) = (self.units(j), x.column_slice(j).unwrap_or(&[]));
+                for (k, o) in out.iter_mut().enumerate() {
+                    let v = vectors.column(k);
+                    let shift = centre * (2.0 * dot(values, v) - centre * totals[k]);
+                    *o = (weighted_square(values, v) - shift) / (scale * scale);
+                }
+            });
+            return sums.transpose();
+        }
+        let blocks = sums.as_mut_slice().par_chunks_mut((many * COLUMNS).max(1));
+        blocks.zip(chosen.par_chunks(COLUMNS)).for_each(|(out, chosen)| {
+            let mut tile = Tile::default();
+            for start in (0..n).step_by(ROWS) {
+                let rows = start..(start + ROWS).min(n);
+                self.fill(rows.clone(), chosen, &mut tile);
+                tile.values_mut().iter_mut().for_each(|v| *v *= *v);
+                add_transpose_products(&weighted, rows, &tile, out);
+            }
+        });
+        sums.transpose()
+    }
+
     /// Σ_i φ_j(x_i) v_i from values that are read where they are, and centred afterwards.
     fn sums_in_place(&self, x: DenseView<'_>, chosen: &[usize], v: &[f64]) -> Option<Vec<f64>> {
         if !self.centre_last || x.columns() == 0 || x.rows() == 0 {
@@ -304,6 +348,11 @@ impl<'a> Design<'a> {
         observer: &dyn Observer,
     ) -> Result<Matrix, Interrupted> {
         let n = self.rows();
+        if let Some(x) = self.columns.as_sparse()
+            && chosen.iter().all(|&j| self.centre[j].abs() <= NEARER * self.scale[j])
+        {
+            return self.outer_of_sparse(x, chosen, u, observer);
+        }
         let mut out = Matrix::zeros(n, n);
         let mut tile = Tile::default();
         for (chosen, u) in chosen.chunks(COLUMNS).zip(u.chunks(COLUMNS)) {
@@ -311,6 +360,45 @@ impl<'a> Design<'a> {
             self.fill(0..n, chosen, &mut tile);
             tile.update(|i, k, v| v * u[k] * self.weights.map_or(1.0, |w| w[i].sqrt()));
             add_outer(&mut out, &tile);
+        }
+        Ok(out)
+    }
+
+    /// The same from the stored entries alone: Σ f x xᵀ − a1ᵀ − 1aᵀ + Σ f c², f being (u/scale)²
+    /// and a = Σ f c x.
+    fn outer_of_sparse(
+        &self,
+        x: SparseView<'_>,
+        chosen: &[usize],
+        u: &[f64],
+        observer: &dyn Observer,
+    ) -> Result<Matrix, Interrupted> {
+        let n = self.rows();
+        let mut out = Matrix::zeros(n, n);
+        let mut with_centre = vec![0.0; n];
+        let mut centres = 0.0;
+        for (chosen, u) in chosen.chunks(COLUMNS).zip(u.chunks(COLUMNS)) {
+            observer.check()?;
+            for (&j, u) in chosen.iter().zip(u) {
+                let factor = (u / self.scale[j]).powi(2);
+                let (rows, values) = x.column_slices(j);
+                centres += factor * self.centre[j].powi(2);
+                for (k, (&b, right)) in rows.iter().zip(values).enumerate() {
+                    with_centre[b] += factor * self.centre[j] * right;
+                    let column = out.column_mut(b);
+                    let below = rows[k..].iter().zip(&values[k..]);
+                    below.for_each(|(&a, left)| column[a] += factor * left * right);
+                }
+            }
+        }
+        let root = |i: usize| self.weights.map_or(1.0, |w| w[i].sqrt());
+        for b in 0..n {
+            let column = out.column_mut(b).iter_mut().enumerate().skip(b);
+            column.for_each(|(a, v)| {
+                let roots = root(a) * root(b);
+                let centred = *v - with_centre[a] - with_centre[b] + centres;
+                *v = if roots > 0.0 { centred * roots } else { 0.0 };
+            });
         }
         Ok(out)
     }

@@ -75,6 +75,22 @@ impl Cholesky {
         clear_vector_registers();
     }
 
+    /// Solves Lᵀ·x = `right` in place.
+    pub fn solve_transpose(&self, right: &mut [f64]) {
+        let n = self.order();
+        let l = MatRef::from_column_major_slice(self.factor.as_slice(), n, n);
+        let x = MatMut::from_column_major_slice_mut(right, n, 1);
+        solve_upper_triangular_in_place(l.transpose(), x, Par::Seq);
+        clear_vector_registers();
+    }
+
+    /// L, with zeros above.
+    pub fn lower(&self) -> Matrix {
+        let mut lower = self.factor.clone();
+        (0..self.order()).for_each(|k| lower.column_mut(k)[..k].fill(0.0));
+        lower
+    }
+
     /// log |M|.
     pub fn log_determinant(&self) -> f64 {
         (0..self.order()).map(|i| 2.0 * self.factor[(i, i)].ln()).sum()

@@ -256,6 +256,22 @@ pub fn add_products<T: Factor>(
     });
 }
 
+/// Σ value·v over stored entries, in lanes whose order is fixed by their number.
+#[inline]
+pub fn sparse_dot(rows: &[usize], values: &[f64], v: &[f64]) -> f64 {
+    const LANES: usize = 4;
+    let (row_blocks, rest_rows) = rows.as_chunks::<LANES>();
+    let (blocks, rest) = values.as_chunks::<LANES>();
+    let mut lanes = [0.0; LANES];
+    for (rows, values) in row_blocks.iter().zip(blocks) {
+        for l in 0..LANES {
+            lanes[l] += values[l] * v[rows[l]];
+        }
+    }
+    let sum = (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
+    rest_rows.iter().zip(rest).fold(sum, |sum, (&i, value)| sum + value * v[i])
+}
+
 /// Products of all rows of `a` with all rows of `b`, each of length `d`, row after row.
 pub fn product_of_rows(a: &[f64], b: &[f64], d: usize, out: &mut [f64]) {
     let (rows, columns) = (a.len() / d.max(1), b.len() / d.max(1));

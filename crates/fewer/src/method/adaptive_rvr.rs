@@ -1,7 +1,7 @@
 //! Relevance vector regression with kernels that are learnt (Tzikas, Likas & Galatsanos 2009).
 
 use super::common::{Common, Shared, limits_builder};
-use super::evidence::{Evidence, EvidenceSolver, SMALLEST_NOISE, numbers};
+use super::evidence::{Evidence, EvidenceSolver, NoiseOfRows, SMALLEST_NOISE, Variance, numbers};
 use super::rvr::{Sparsity, SparsityRule};
 use super::settings::{
     Intercept, Variant, check_count, check_number, parse_without_basis, without_basis,
@@ -11,7 +11,7 @@ use crate::basis::{Family, FixedBasis, Learnt, UserFunction};
 use crate::data::{Dataset, DenseView, Moments, Units};
 use crate::design::{Columns, DenseColumns};
 use crate::engine::Observer;
-use crate::engine::evidence::{Learning, Options, Rows, learn};
+use crate::engine::evidence::{Learning, Options, Sample, learn};
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;
 use crate::model::{DroppedColumn, Model};
@@ -177,6 +177,12 @@ impl AdaptiveRVR {
         }
         let y = numbers("AdaptiveRVR", data)?;
         data.without_offset("AdaptiveRVR")?;
+        if data.noise_precision().is_some() {
+            return Err(Error::Unavailable {
+                what: "noise of known relative precision".into(),
+                hint: "RVR takes it; leave noise_precision out".into(),
+            });
+        }
         data.check()?;
         let needed = 16.0 * (data.rows() * data.features().columns()) as f64;
         if needed > self.0.common.memory_limit {
@@ -200,6 +206,7 @@ impl AdaptiveRVR {
             settings: without_basis(&self.0.common, &self.0),
             noise: self.0.noise,
             solver: EvidenceSolver::Fast,
+            variance: Variance::Posterior,
         }
     }
 
@@ -259,10 +266,15 @@ impl AdaptiveRVR {
                 )?
             };
             let constant = units.target_deviation == 0.0;
-            return self.evidence().empty(&shared, constant, &prior(rows.weight));
+            return self.evidence().empty(
+                &shared,
+                constant,
+                &prior(rows.weight),
+                &NoiseOfRows::default(),
+            );
         }
         let unit = units.target_unit();
-        let noise = self.evidence().inner_noise(unit)?;
+        let noise = self.evidence().inner_noise(unit, &NoiseOfRows::default())?;
         let options = Options {
             tol: common.tol,
             max_iter: common.max_iter,
@@ -358,8 +370,8 @@ impl AdaptiveRVR {
     }
 }
 
-/// Rows of positive weight in inner units.
-fn rows(inner: &Matrix, y: &[f64], weights: Option<&[f64]>, units: &Units, free: bool) -> Rows {
+/// Sample of positive weight in inner units.
+fn rows(inner: &Matrix, y: &[f64], weights: Option<&[f64]>, units: &Units, free: bool) -> Sample {
     let unit = units.target_unit();
     let mean = if free { units.target_mean } else { 0.0 };
     let chosen: Vec<usize> = (0..y.len()).filter(|&i| weights.is_none_or(|w| w[i] > 0.0)).collect();
@@ -374,5 +386,5 @@ fn rows(inner: &Matrix, y: &[f64], weights: Option<&[f64]>, units: &Units, free:
     let target =
         chosen.iter().enumerate().map(|(k, &i)| root_of(k) * (y[i] - mean) / unit).collect();
     let weight = weights.map_or(y.len() as f64, |w| w.iter().sum());
-    Rows { x, target, root, weight }
+    Sample { x, target, root, weight }
 }

@@ -1,7 +1,7 @@
 //! The Bayesian lasso of type II (Helgøy & Li 2022).
 
 use super::common::{BasisKind, Common, Shared};
-use super::evidence::{Evidence, EvidenceSolver, LamRule, check, rate};
+use super::evidence::{Evidence, EvidenceSolver, LamRule, Variance, check, rate};
 use super::laplacian::{Settings, laplacian_builder};
 use super::settings::{Intercept, merge_settings, parse_settings};
 use crate::basis::{BlockFunction, Gamma, KernelFunction, Landmarks, UserFunction};
@@ -25,6 +25,7 @@ use serde::{Deserialize, Serialize};
 /// | `lam` | by `lam_rule` | λ; 0 is automatic relevance determination |
 /// | `lam_rule` | `active` | λ = 2(k − 1)/Στ over the k terms kept, or under a `hyperprior` |
 /// | `noise` | estimated | standard deviation of the noise, in the units of y |
+/// | `variance` | `posterior` | `augmented`: deviations of predictions grow away from the data |
 /// | `basis`, `degree`, `gamma`, `coef0` | `linear`, 2, `scale`, 1 | see [`BasisKind`] |
 /// | `candidates`, `landmarks`, `centres` | – | centres of kernels |
 /// | `standardize` | true | λ applies to columns of unit variance (kernels: inputs) |

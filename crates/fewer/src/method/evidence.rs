@@ -11,7 +11,7 @@ use crate::engine::{Observer, Outcome, Silent, Termination};
 use crate::error::{Error, Result};
 use crate::likelihood::Noise;
 use crate::linalg::Matrix;
-use crate::model::{Certificate, CertificateKind, Model};
+use crate::model::{Augmentation, Certificate, CertificateKind, Model};
 use crate::prior::{EvidencePrior, Rate};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -44,6 +44,20 @@ pub enum LamRule {
     Hyperprior,
 }
 
+/// What the standard deviation of a prediction is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Variance {
+    /// The posterior of the weights kept, and the noise. Far from all data kernels say nothing, and
+    /// no doubt is left.
+    #[default]
+    Posterior,
+    /// The same, and what a kernel centred on the new row could add (Rasmussen &
+    /// Quiñonero-Candela 2005): it grows away from the data. The model then holds all training
+    /// rows.
+    Augmented,
+}
+
 /// A method as this file sees it.
 pub(crate) struct Evidence<'a> {
     pub method: &'static str,
@@ -52,6 +66,58 @@ pub(crate) struct Evidence<'a> {
     /// Standard deviation of the noise.
     pub noise: Option<f64>,
     pub solver: EvidenceSolver,
+    pub variance: Variance,
+}
+
+/// Rows whose noise has known relative precisions r_n: B = β·diag(r_n).
+///
+/// A row of precision r_n enters every sum as r_n rows do. Precisions are divided by their mean, so
+/// that the sum of these weights is the number of rows, which the power of β is; what is left is
+/// ½Σ log r_n.
+pub(crate) struct NoiseOfRows {
+    /// Weights of the rows that do both, where there are precisions.
+    weights: Option<Vec<f64>>,
+    /// The noise inside is so many times that of a row of precision 1.
+    factor: f64,
+    /// ½Σ log r_n.
+    log_roots: f64,
+}
+
+impl Default for NoiseOfRows {
+    fn default() -> Self {
+        Self { weights: None, factor: 1.0, log_roots: 0.0 }
+    }
+}
+
+impl NoiseOfRows {
+    fn of(data: &Dataset<'_>) -> Result<Self> {
+        let Some(precision) = data.noise_precision() else { return Ok(Self::default()) };
+        data.check_target()?;
+        let weight = |i: usize| data.weights().map_or(1.0, |w| w[i]);
+        let counted: Vec<usize> = (0..precision.len()).filter(|&i| weight(i) > 0.0).collect();
+        let Some(&first) = counted.first() else { return Ok(Self::default()) };
+        let total: f64 = counted.iter().map(|&i| weight(i)).sum();
+        if counted.iter().all(|&i| precision[i] == precision[first]) {
+            return Ok(Self { factor: precision[first].powf(-0.5), ..Self::default() });
+        }
+        let mean: f64 = counted.iter().map(|&i| weight(i) / total * precision[i]).sum();
+        let of_row = |i: usize| weight(i) * (precision[i] / mean);
+        let log = |i: &usize| 0.5 * weight(*i) * (precision[*i].ln() - mean.ln());
+        Ok(Self {
+            weights: Some((0..precision.len()).map(of_row).collect()),
+            factor: mean.powf(-0.5),
+            log_roots: counted.iter().map(log).sum(),
+        })
+    }
+
+    /// Gives a model the noise of a row of precision 1, and the evidence of the rows as they are.
+    fn undo(&self, model: &mut Model, known: Option<f64>) {
+        model.noise_std = known.or(model.noise_std.map(|noise| noise / self.factor));
+        model.report.objective -= self.log_roots;
+        let evidence = &mut model.report.log_evidence;
+        *evidence = evidence.map(|e| e + self.log_roots);
+        model.report.trace.iter_mut().for_each(|s| s.objective -= self.log_roots);
+    }
 }
 
 /// Reads settings whose basis is `rbf` unless they say otherwise.
@@ -99,8 +165,13 @@ impl Evidence<'_> {
     ) -> Result<Model> {
         let y = numbers(self.method, data)?;
         let wanted = self.wanted(data.features().columns());
-        self.common.with_rows(data, y, data.weights(), wanted, observer, |shared| {
-            let model = self.solve(&shared, prior(&shared)?)?;
+        let rows = NoiseOfRows::of(data)?;
+        let precision = data.noise_precision();
+        let data = &data.with_equal_noise();
+        let weights = rows.weights.as_deref().or(data.weights());
+        self.common.with_rows(data, y, weights, wanted, observer, |shared| {
+            let (model, variance) = self.solve(&shared, prior(&shared)?, &rows)?;
+            let model = self.augmented(model, variance, &shared, data, precision)?;
             Ok(Model { encoder: data.encoder().cloned(), named: data.is_named(), ..model })
         })
     }
@@ -111,16 +182,20 @@ impl Evidence<'_> {
         prior: impl FnOnce(&Shared<'_>) -> Result<Box<dyn EvidencePrior>> + Send,
     ) -> Result<Model> {
         let wanted = Wanted { gram: true, ..self.wanted(0) };
-        self.common
-            .with_moments(moments, wanted, &Silent, |shared| self.solve(&shared, prior(&shared)?))
+        self.common.with_moments(moments, wanted, &Silent, |shared| {
+            if self.variance != Variance::Posterior {
+                return Err(no_kernel());
+            }
+            Ok(self.solve(&shared, prior(&shared)?, &NoiseOfRows::default())?.0)
+        })
     }
 
     /// What is known of the noise, in units of the target.
-    pub fn inner_noise(&self, unit: f64) -> Result<Noise> {
+    pub fn inner_noise(&self, unit: f64, rows_noise: &NoiseOfRows) -> Result<Noise> {
         Ok(match self.noise {
             None => Noise::Estimated,
             Some(noise) => {
-                let variance = (noise / unit).powi(2);
+                let variance = (noise * rows_noise.factor / unit).powi(2);
                 if !(1e-28..1e300).contains(&variance) {
                     return Err(Error::setting(
                         "noise",
@@ -136,14 +211,20 @@ impl Evidence<'_> {
         })
     }
 
-    fn solve(&self, shared: &Shared<'_>, mut prior: Box<dyn EvidencePrior>) -> Result<Model> {
+    /// The model, and the mean of the prior variances of its weights in the units of the data.
+    fn solve(
+        &self,
+        shared: &Shared<'_>,
+        mut prior: Box<dyn EvidencePrior>,
+        rows_noise: &NoiseOfRows,
+    ) -> Result<(Model, f64)> {
         let unit = shared.units.target_unit();
-        let noise = self.inner_noise(unit)?;
+        let noise = self.inner_noise(unit, rows_noise)?;
         let free = self.common.fit_intercept == Intercept::Free;
         let constant = shared.units.target_deviation == 0.0;
         let rows = shared.weight - f64::from(u8::from(free));
         if constant || shared.usable.is_empty() || rows <= 0.0 {
-            return self.empty(shared, constant, &*prior);
+            return Ok((self.empty(shared, constant, &*prior, rows_noise)?, 0.0));
         }
         let inverse_lengths: Vec<f64> =
             shared.usable.iter().map(|&j| shared.squares[j].powf(-0.5)).collect();
@@ -164,7 +245,7 @@ impl Evidence<'_> {
                 usable: &shared.usable,
                 inverse_lengths: inverse_lengths.clone(),
             }),
-            (None, None) => return self.empty(shared, constant, &*prior),
+            (None, None) => return Ok((self.empty(shared, constant, &*prior, rows_noise)?, 0.0)),
         };
         let bias = shared.bias().and_then(|b| shared.usable.binary_search(&b).ok());
         let problem = Problem {
@@ -192,7 +273,38 @@ impl Evidence<'_> {
             EvidenceSolver::Block => block,
         };
         let found = maximised(&problem, &mut *prior, &options, shared.observer)?;
-        self.model(shared, found, &*prior, &inverse_lengths, noise)
+        let variance = |(&k, a): (&usize, &f64)| {
+            let deviation = shared.units.deviation[shared.usable[k]];
+            (unit * inverse_lengths[k] / deviation).powi(2) / a
+        };
+        let terms = found.active.iter().zip(&found.alpha).filter(|(k, _)| Some(**k) != bias);
+        let variances: Vec<f64> = terms.map(variance).collect();
+        let variance = variances.iter().sum::<f64>() / variances.len().max(1) as f64;
+        let mut model = self.model(shared, found, &*prior, &inverse_lengths, noise)?;
+        rows_noise.undo(&mut model, self.noise);
+        Ok((model, variance))
+    }
+
+    /// Gives a model the training rows, where its variance asks for them.
+    fn augmented(
+        &self,
+        mut model: Model,
+        variance: f64,
+        shared: &Shared<'_>,
+        data: &Dataset<'_>,
+        precision: Option<&[f64]>,
+    ) -> Result<Model> {
+        if self.variance == Variance::Posterior {
+            return Ok(model);
+        }
+        let of_row = |i: usize| {
+            data.weights().map_or(1.0, |w| w[i]) * precision.map_or(1.0, |precision| precision[i])
+        };
+        let weights: Vec<f64> = (0..data.rows()).map(of_row).collect();
+        let weights = (data.weights().is_some() || precision.is_some()).then_some(&weights[..]);
+        let found = Augmentation::new(shared.fixed, *data.features(), weights, variance);
+        model.augmentation = Some(found.ok_or_else(no_kernel)?);
+        Ok(model)
     }
 
     pub fn empty(
@@ -200,6 +312,7 @@ impl Evidence<'_> {
         shared: &Shared<'_>,
         constant: bool,
         prior: &dyn EvidencePrior,
+        rows_noise: &NoiseOfRows,
     ) -> Result<Model> {
         let note = if constant {
             "the target is constant: the model is that constant"
@@ -220,7 +333,9 @@ impl Evidence<'_> {
         };
         let model = self.common.model(shared, fitted)?;
         let noise = if constant { 0.0 } else { shared.units.target_unit() };
-        Ok(certified(Model { noise_std: Some(self.noise.unwrap_or(noise)), ..model }, 0.0, 0))
+        let mut model = Model { noise_std: Some(noise), ..model };
+        rows_noise.undo(&mut model, self.noise);
+        Ok(certified(model, 0.0, 0))
     }
 
     pub fn model(
@@ -259,8 +374,7 @@ impl Evidence<'_> {
         }
         if found.cycled {
             notes.push(
-                "λ and the terms went round in a circle: λ is that of the fit of highest evidence \
-                 among them"
+                "λ and the terms went round in a circle: λ is the one in the middle of it"
                     .to_string(),
             );
         }
@@ -300,7 +414,7 @@ impl Evidence<'_> {
         };
         let model = self.common.model(shared, fitted)?;
         let mut model = certified(model, found.gain, found.aligned);
-        model.noise_std = Some(self.noise.unwrap_or(unit * found.noise.sqrt()));
+        model.noise_std = Some(unit * found.noise.sqrt());
         model.report.log_evidence = Some(found.log_evidence - rows * unit.ln());
         Ok(model)
     }
@@ -312,11 +426,15 @@ pub(crate) fn numbers<'a>(method: &str, data: &'a Dataset<'_>) -> Result<&'a [f6
         Target::Numbers(y) => Ok(y),
         Target::Labels { .. } => Err(Error::Unavailable {
             what: "regression on labels".into(),
-            hint: format!(
-                "{method} needs a number for each row; SMLR and ProbitClassifier take labels"
-            ),
+            hint: format!("{method} needs a number for each row; RVC and SMLR take labels"),
         }),
     }
+}
+
+fn no_kernel() -> Error {
+    let expected = "it needs a kernel that falls with distance: rbf, laplacian, matern32 or \
+                    matern52 for a basis";
+    Error::setting("variance", "augmented", expected)
 }
 
 /// The covariance of the weights of these columns, and of an intercept that is the mean of so many
@@ -345,7 +463,7 @@ fn uncertainty(
     Uncertainty { parameters, covariance }
 }
 
-fn certified(mut model: Model, gain: f64, aligned: usize) -> Model {
+pub(super) fn certified(mut model: Model, gain: f64, aligned: usize) -> Model {
     model.report.certificate = Certificate {
         kind: CertificateKind::Evidence,
         value: gain.min(f64::MAX),

@@ -1,7 +1,7 @@
 //! What the methods with a Laplace prior of type II share: λ, the noise, the way to a fit.
 
 use super::common::Common;
-use super::evidence::LamRule;
+use super::evidence::{LamRule, Variance};
 use serde::{Deserialize, Serialize};
 
 /// The settings of BLS and Fast Laplace.
@@ -11,6 +11,7 @@ pub(crate) struct Settings {
     pub lam: Option<f64>,
     pub lam_rule: LamRule,
     pub noise: Option<f64>,
+    pub variance: Variance,
     #[serde(skip)]
     pub common: Common,
 }
@@ -46,6 +47,12 @@ macro_rules! laplacian_builder {
                 self
             }
 
+            /// What the standard deviation of a prediction is made of.
+            pub fn variance(mut self, variance: Variance) -> Self {
+                self.0.variance = variance;
+                self
+            }
+
             /// Fits a model while an observer watches.
             pub fn fit_observed(
                 &self,
@@ -69,6 +76,7 @@ macro_rules! laplacian_builder {
                     settings: merge_settings(&self.0.common, &self.0),
                     noise: self.0.noise,
                     solver: EvidenceSolver::Fast,
+                    variance: self.0.variance,
                 }
             }
         }

@@ -9,7 +9,8 @@ use super::penalised::{
 use super::settings::{Intercept, merge_settings, parse_settings};
 use crate::basis::{BlockFunction, Gamma, KernelFunction, Landmarks, UserFunction};
 use crate::data::{Dataset, Moments, Target};
-use crate::engine::coordinate::{Coordinate, Options, Penalty, from_products};
+use crate::design::Design;
+use crate::engine::coordinate::{Coordinate, Options, Penalty, RowSpace, from_products};
 use crate::engine::{LeastSquares, Observer, Outcome, Right, Silent};
 use crate::error::{Error, Result};
 use crate::likelihood::SquaredError;
@@ -229,7 +230,20 @@ impl Lasso {
             return lams.into_iter().map(model).collect();
         }
         let factors = self.factors(shared, target)?;
-        let mut solver = Solver::new(self, shared, target, &factors);
+        let laid = Laid::new(&factors, self.0.l1_ratio, self.0.positive, shared);
+        let space = match (shared.design, laid.ridge(&shared.usable)) {
+            (Some(design), Some(l2)) => {
+                let limit = self.0.common.memory_limit as usize;
+                RowSpace::of(design, &shared.usable, l2, 1, limit, shared.observer)?
+            }
+            _ => None,
+        };
+        let of_rows = space.as_ref().map(|space| (space, space.design()));
+        let mut solver = Solver::new(self, shared, target, &laid);
+        solver.in_rows = of_rows.as_ref().map(|(space, design)| {
+            let columns = (design, space.squares(), space.usable());
+            (*space, solver.engine_on(columns, None))
+        });
         let (largest, exact) = solver.lam_max()?;
         let lams = lams.values(largest, shared);
         let mut before = largest;
@@ -291,34 +305,47 @@ struct Solver<'s> {
     lasso: &'s Lasso,
     shared: &'s Shared<'s>,
     target: &'s [f64],
-    laid: Laid,
+    laid: &'s Laid,
     engine: Option<Coordinate<'s>>,
+    /// The same problem by its rows, where these are fewer than the columns, and the penalty is a
+    /// ridge.
+    in_rows: Option<(&'s RowSpace<'s>, Coordinate<'s>)>,
 }
 
 impl<'s> Solver<'s> {
-    fn new(lasso: &'s Lasso, shared: &'s Shared<'s>, target: &'s [f64], factors: &[f64]) -> Self {
-        let laid = Laid::new(factors, lasso.0.l1_ratio, lasso.0.positive, shared);
-        let mut solver = Self { lasso, shared, target, laid, engine: None };
-        solver.engine = solver.engine_on(&shared.usable);
+    fn new(lasso: &'s Lasso, shared: &'s Shared<'s>, target: &'s [f64], laid: &'s Laid) -> Self {
+        let mut solver = Self { lasso, shared, target, laid, engine: None, in_rows: None };
+        solver.engine = solver.engine_of(&shared.usable);
         solver
     }
 
     /// The engine on some of the columns, at zero; none where only moments are known.
-    fn engine_on<'u>(&self, usable: &'u [usize]) -> Option<Coordinate<'u>>
+    fn engine_of<'u>(&self, usable: &'u [usize]) -> Option<Coordinate<'u>>
     where
         's: 'u,
     {
-        let shared = self.shared;
-        let design = shared.design?;
-        Some(Coordinate::new(
+        let columns = (self.shared.design?, &self.shared.squares[..], usable);
+        Some(self.engine_on(columns, Some(&self.shared.cross)))
+    }
+
+    /// The engine on a design with Σ w x² of its columns, of which some are used, at zero.
+    fn engine_on<'u>(
+        &self,
+        (design, squares, usable): (&'u Design<'u>, &'u [f64], &'u [usize]),
+        cross: Option<&[f64]>,
+    ) -> Coordinate<'u>
+    where
+        's: 'u,
+    {
+        Coordinate::new(
             design,
             Box::new(SquaredError::new(self.target, design.weights())),
-            &shared.squares,
-            Some(&shared.cross),
+            squares,
+            cross,
             usable,
             self.lasso.0.common.memory_limit as usize,
-            shared.observer,
-        ))
+            self.shared.observer,
+        )
     }
 
     fn options(&self) -> Options {
@@ -353,12 +380,15 @@ impl<'s> Solver<'s> {
                 pulls
             }
         };
-        Ok((self.laid.lam_max(&pulls, &self.shared.squares, &self.shared.usable), exact))
+        Ok((self.laid.lam_max(&pulls, self.shared), exact))
     }
 
     /// Goes most of the way to a λ far below the last one in steps: descent that begins with too
     /// many columns is slow to be rid of them.
     fn approach(&mut self, lam: f64, before: f64) -> Result<()> {
+        if self.in_rows.is_some() {
+            return Ok(());
+        }
         let mut next = STEP * before;
         // Below this part of it λ is as good as none.
         let last = lam.max(1e-9 * before);
@@ -380,7 +410,16 @@ impl<'s> Solver<'s> {
         let (penalty, options) = (self.laid.at(lam, 1), self.options());
         let all = match &mut self.engine {
             Some(engine) => {
-                let outcome = engine.run(&penalty, &options)?;
+                let by_rows = match &mut self.in_rows {
+                    Some((space, rows)) if lam > 0.0 => {
+                        space.solve(rows, engine, lam, &penalty, &options)?
+                    }
+                    _ => None,
+                };
+                let outcome = match by_rows {
+                    Some(outcome) => outcome,
+                    None => engine.run(&penalty, &options)?,
+                };
                 (outcome, engine.residual_square())
             }
             None => self.fit_on(&self.shared.usable, &penalty, &options)?,
@@ -402,7 +441,7 @@ impl<'s> Solver<'s> {
         penalty: &Penalty,
         options: &Options,
     ) -> Result<(Outcome, f64)> {
-        if let Some(mut engine) = self.engine_on(usable) {
+        if let Some(mut engine) = self.engine_of(usable) {
             let outcome = engine.run(penalty, options)?;
             return Ok((outcome, engine.residual_square()));
         }

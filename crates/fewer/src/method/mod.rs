@@ -15,6 +15,7 @@ mod multinomial;
 mod penalised;
 mod probit_classifier;
 mod rmlr;
+mod rvc;
 mod rvr;
 mod settings;
 mod smlr;
@@ -26,12 +27,13 @@ pub use adaptive_rvr::AdaptiveRVR;
 pub use bls::BLS;
 pub use classes::{BalancedRule, ClassWeight};
 pub use common::BasisKind;
-pub use evidence::{EvidenceSolver, LamRule};
+pub use evidence::{EvidenceSolver, LamRule, Variance};
 pub use fast_laplace::FastLaplace;
 pub use lasso::Lasso;
 pub use multinomial::{Parameterization, Solver};
 pub use probit_classifier::ProbitClassifier;
 pub use rmlr::RMLR;
+pub use rvc::{Multiclass, RVC};
 pub use rvr::{RVR, Sparsity, SparsityRule};
 pub use settings::{Intercept, PriorKind, Variant};
 pub use smlr::SMLR;
@@ -40,12 +42,12 @@ pub(crate) use training::on_threads;
 pub use wavelet_rvr::{Padding, WaveletRVR};
 
 use crate::basis::UserFunction;
-use crate::data::Dataset;
+use crate::data::{Dataset, counted_rows};
 use crate::engine::Observer;
 pub use crate::engine::coordinate::Schedule;
 use crate::error::{Error, Result};
 use crate::model::Model;
-use crate::select::Search;
+use crate::select::{self, Search};
 use serde_json::{Map, Value};
 
 /// What a method predicts.
@@ -80,6 +82,7 @@ pub const METHODS: &[MethodInfo] = &[
     MethodInfo { name: "ProbitClassifier", short: "probit", task: Task::Classification },
     MethodInfo { name: "SMLR", short: "smlr", task: Task::Classification },
     MethodInfo { name: "RMLR", short: "rmlr", task: Task::Classification },
+    MethodInfo { name: "RVC", short: "rvc", task: Task::Classification },
 ];
 
 /// Fits a method chosen by name, with settings as a JSON object: what front ends call.
@@ -110,6 +113,49 @@ pub fn fit(
     search.fit(data, observer)
 }
 
+/// The λ's of a path, from the smallest that leaves the model empty down: those that a search
+/// would try.
+///
+/// ```
+/// use fewer::data::{Dataset, DenseView};
+/// use fewer::engine::Silent;
+/// let x = [0.0, 1.0, 2.0, 3.0, 4.0, 6.0];
+/// let y = [1.0, 3.0, 5.0, 7.0, 9.0, 14.0];
+/// let data = Dataset::new(DenseView::by_rows(&x, 6, 1)?, &y)?;
+/// let lams = fewer::method::path_lams("lasso", "{}", None, &data, 4, &Silent)?;
+/// assert!((lams[0] / lams[3] - 1000.0).abs() < 1e-9);
+/// # Ok::<(), fewer::Error>(())
+/// ```
+pub fn path_lams(
+    method: &str,
+    settings: &str,
+    functions: Option<UserFunction>,
+    data: &Dataset<'_>,
+    count: usize,
+    observer: &dyn Observer,
+) -> Result<Vec<f64>> {
+    if count == 0 {
+        return Err(Error::setting("n_lams", count, "a whole number of at least 1 is expected"));
+    }
+    let mut settings = settings_map(settings)?;
+    // λ_max is known before the first iteration.
+    settings.insert("lam_ratio".into(), 1.0.into());
+    settings.insert("max_iter".into(), 1.into());
+    let model = fit_once(method, &Value::Object(settings).to_string(), functions, data, observer)?;
+    let largest = model.report().lam.ok_or_else(|| Error::Unavailable {
+        what: format!("a path of {}", model.method()),
+        hint: "it has no λ".into(),
+    })?;
+    let rows = counted_rows(data.rows(), data.weights());
+    Ok(select::path_lams(largest, rows, model.basis_size(), count, None))
+}
+
+fn settings_map(settings: &str) -> Result<Map<String, Value>> {
+    serde_json::from_str(settings).map_err(|e| {
+        Error::setting("settings", settings, format!("a JSON object is expected ({e})"))
+    })
+}
+
 /// Fits a method for each λ, given from large to small: what a search does in each fold.
 pub fn fit_path(
     method: &str,
@@ -134,15 +180,18 @@ pub fn fit_path(
         "RMLR" | "rmlr" => path_of!(RMLR),
         _ => {}
     }
-    let mut settings: Map<String, Value> = serde_json::from_str(settings).map_err(|e| {
-        Error::setting("settings", settings, format!("a JSON object is expected ({e})"))
-    })?;
+    let mut settings = settings_map(settings)?;
     let one = |&lam: &f64| {
         settings.insert("lam".into(), lam.into());
         let settings = Value::Object(settings.clone()).to_string();
         fit_once(method, &settings, functions.clone(), data, observer)
     };
     lams.iter().map(one).collect()
+}
+
+/// Whether the basis of a method is a kernel unless the settings say otherwise.
+pub(crate) fn uses_kernels(method: &str) -> bool {
+    matches!(method, "RVR" | "rvm")
 }
 
 /// Whether fits for many λ start from one another.
@@ -172,6 +221,7 @@ pub(crate) fn fit_once(
         "RVR" | "rvm" => fit_of!(RVR),
         "AdaptiveRVR" | "arvm" => fit_of!(AdaptiveRVR),
         "WaveletRVR" | "srvm" => fit_of!(WaveletRVR),
+        "RVC" | "rvc" => fit_of!(RVC),
         "BLS" | "bls" => fit_of!(BLS),
         "FastLaplace" | "flap" => fit_of!(FastLaplace),
         _ => {

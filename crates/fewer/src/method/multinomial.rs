@@ -10,7 +10,7 @@ use super::penalised::{
 use super::settings::{Intercept, merge_settings};
 use crate::data::{Dataset, Target};
 use crate::design::Design;
-use crate::engine::coordinate::{Coordinate, Options, Penalty, Schedule};
+use crate::engine::coordinate::{Coordinate, Options, Penalty, RowSpace, Schedule};
 use crate::engine::{Observer, Outcome, bohning};
 use crate::error::{Error, Result};
 use crate::likelihood::Multinomial;
@@ -139,7 +139,26 @@ impl Settings {
             })?;
             let offset = data.offset();
             let classified = Classified { codes, classes: classes.len(), weights, offset };
-            let models = Fits::new(self, method, &shared, design, classified)?.models(lams)?;
+            let (laid, outputs) = self.laid(&shared, classes.len())?;
+            let laid = &laid;
+            let space = match laid.ridge(&shared.usable).filter(|_| self.solver == Solver::Auto) {
+                Some(l2) => {
+                    let limit = self.common.memory_limit as usize;
+                    RowSpace::of(design, &shared.usable, l2, outputs, limit, observer)?
+                }
+                None => None,
+            };
+            let of_rows = space.as_ref().map(|space| (space, space.design()));
+            let problem = Problem { settings: self, shared: &shared, data: classified, outputs };
+            let engine = problem.engine_on(design, &shared.squares, &shared.usable)?;
+            let in_rows = match &of_rows {
+                Some((space, design)) => {
+                    let engine = problem.engine_on(design, space.squares(), space.usable())?;
+                    Some((*space, engine))
+                }
+                None => None,
+            };
+            let models = Fits { method, problem, design, laid, engine, in_rows }.models(lams)?;
             let finish = |model| Model {
                 encoder: data.encoder().cloned(),
                 named: data.is_named(),
@@ -149,6 +168,22 @@ impl Settings {
             };
             Ok(models.into_iter().map(finish).collect())
         })
+    }
+
+    /// λ laid on the columns, and how many outputs there are for so many classes.
+    fn laid(&self, shared: &Shared<'_>, classes: usize) -> Result<(Laid, usize)> {
+        let factors = penalty_factors(self.penalty_factors.as_deref(), shared)?;
+        let mut laid = Laid::new(&factors, self.l1_ratio, false, shared);
+        let outputs = match (self.parameterization, classes) {
+            (Parameterization::Reference, classes) => classes - 1,
+            (Parameterization::Symmetric, 2) => {
+                // Weights ±w/2 of two classes cost |w| and w²/4: one output says it all.
+                laid.halve_l2();
+                1
+            }
+            (Parameterization::Symmetric, classes) => classes,
+        };
+        Ok((laid, outputs))
     }
 }
 
@@ -179,63 +214,105 @@ impl Classified<'_> {
     }
 }
 
-/// A problem whose fits for one λ after another start from each other.
-struct Fits<'s> {
+/// What is to be fitted.
+#[derive(Clone, Copy)]
+struct Problem<'s> {
     settings: &'s Settings,
-    method: &'static str,
     shared: &'s Shared<'s>,
-    design: &'s Design<'s>,
     data: Classified<'s>,
     outputs: usize,
-    laid: Laid,
+}
+
+impl<'s> Problem<'s> {
+    /// The engine on some of these columns, at zero; `squares` are Σ w x² of all of them.
+    fn engine_on<'u>(
+        &self,
+        design: &'u Design<'u>,
+        squares: &'u [f64],
+        usable: &[usize],
+    ) -> Result<Coordinate<'u>>
+    where
+        's: 'u,
+    {
+        let Self { settings, shared, data, outputs } = *self;
+        let engine = Coordinate::new(
+            design,
+            Box::new(Multinomial::new(data.codes, data.classes, outputs, data.weights)),
+            squares,
+            None,
+            usable,
+            settings.common.memory_limit as usize,
+            shared.observer,
+        );
+        let engine = match data.offset_of(outputs) {
+            Some(offset) => engine.with_offset(offset),
+            None => engine,
+        };
+        let engine = match settings.solver {
+            Solver::Auto => engine,
+            Solver::Bound | Solver::Componentwise => {
+                engine.by_components(settings.schedule, settings.common.random_state)
+            }
+        };
+        match settings.common.fit_intercept {
+            Intercept::Free => engine.with_intercepts(),
+            Intercept::None | Intercept::Penalised => Ok(engine),
+        }
+    }
+
+    /// Goes to the optimum by the solver that is set.
+    fn solve(
+        &self,
+        engine: &mut Coordinate<'_>,
+        penalty: &Penalty,
+        options: &Options,
+    ) -> Result<Outcome> {
+        match self.settings.solver {
+            Solver::Auto | Solver::Componentwise => engine.run(penalty, options),
+            Solver::Bound => {
+                let limit = self.settings.common.memory_limit as usize;
+                bohning::run(engine, penalty, self.shared.gram.as_deref(), options, limit)
+            }
+        }
+    }
+}
+
+/// A problem whose fits for one λ after another start from each other.
+struct Fits<'s> {
+    method: &'static str,
+    problem: Problem<'s>,
+    design: &'s Design<'s>,
+    laid: &'s Laid,
     engine: Coordinate<'s>,
+    /// The same problem by its rows, where these are fewer than the columns, and the penalty is a
+    /// ridge.
+    in_rows: Option<(&'s RowSpace<'s>, Coordinate<'s>)>,
 }
 
 /// Weights, and the intercepts of the outputs.
 type Solution = (Outcome, Vec<f64>);
 
-impl<'s> Fits<'s> {
-    fn new(
-        settings: &'s Settings,
-        method: &'static str,
-        shared: &'s Shared<'s>,
-        design: &'s Design<'s>,
-        data: Classified<'s>,
-    ) -> Result<Self> {
-        let factors = penalty_factors(settings.penalty_factors.as_deref(), shared)?;
-        let mut laid = Laid::new(&factors, settings.l1_ratio, false, shared);
-        let outputs = match (settings.parameterization, data.classes) {
-            (Parameterization::Reference, classes) => classes - 1,
-            (Parameterization::Symmetric, 2) => {
-                // Weights ±w/2 of two classes cost |w| and w²/4: one output says it all.
-                laid.halve_l2();
-                1
-            }
-            (Parameterization::Symmetric, classes) => classes,
-        };
-        let engine = engine_on(settings, shared, design, data, outputs, &shared.usable)?;
-        Ok(Self { settings, method, shared, design, data, outputs, laid, engine })
-    }
-
+impl Fits<'_> {
     fn options(&self) -> Options {
         Options {
-            tol: self.settings.common.tol,
-            max_iter: self.settings.common.max_iter,
-            deadline: self.shared.deadline,
+            tol: self.problem.settings.common.tol,
+            max_iter: self.problem.settings.common.max_iter,
+            deadline: self.problem.shared.deadline,
         }
     }
 
     fn models(&mut self, lams: Lams) -> Result<Vec<Model>> {
-        let shared = self.shared;
+        let shared = self.problem.shared;
         let mut exact = true;
         if self.laid.has_free(&shared.usable) {
-            let outcome = self.engine.run(&self.laid.wall(self.outputs), &self.options())?;
+            let outcome =
+                self.engine.run(&self.laid.wall(self.problem.outputs), &self.options())?;
             exact = outcome.termination.is_converged();
             self.engine.forget_penalty();
         }
-        let largest = self.laid.lam_max(self.engine.pulls()?, &shared.squares, &shared.usable);
+        let largest = self.laid.lam_max(self.engine.pulls()?, shared);
         let lams = lams.values(largest, shared);
-        if let Some(start) = &self.settings.start {
+        if let Some(start) = &self.problem.settings.start {
             self.start_from(start, lams.iter().copied().fold(0.0, f64::max))?;
         }
         for_each_lam(&lams, |lam| {
@@ -245,7 +322,7 @@ impl<'s> Fits<'s> {
                 self.fit(lam)?
             };
             let mut notes = Vec::new();
-            self.settings.common.note_limits(&outcome, &mut notes);
+            self.problem.settings.common.note_limits(&outcome, &mut notes);
             if !exact {
                 notes.push(INEXACT_LAM_MAX.into());
             }
@@ -259,7 +336,7 @@ impl<'s> Fits<'s> {
                 });
             }
             let mut uncertainty = None;
-            if self.settings.uncertainty && lams.len() == 1 {
+            if self.problem.settings.uncertainty && lams.len() == 1 {
                 uncertainty = self.uncertainty(lam, &outcome, &intercepts)?;
                 if uncertainty.is_none() {
                     notes.push(SINGULAR.into());
@@ -267,7 +344,7 @@ impl<'s> Fits<'s> {
             }
             let fitted = Fitted {
                 method: self.method,
-                settings: merge_settings(&self.settings.common, self.settings),
+                settings: merge_settings(&self.problem.settings.common, self.problem.settings),
                 outputs: self.by_class(&outcome, &intercepts),
                 lam: Some(lam),
                 notes,
@@ -275,7 +352,7 @@ impl<'s> Fits<'s> {
                 shift: 0.0,
                 uncertainty,
             };
-            self.settings.common.model(shared, fitted)
+            self.problem.settings.common.model(shared, fitted)
         })
     }
 
@@ -286,40 +363,44 @@ impl<'s> Fits<'s> {
         outcome: &Outcome,
         intercepts: &[f64],
     ) -> Result<Option<Uncertainty>> {
-        let l2 = self.laid.at(lam, self.outputs).l2;
+        let l2 = self.laid.at(lam, self.problem.outputs).l2;
         let mode = Mode {
             active: &outcome.active,
             beta: &outcome.beta,
             intercepts: self.engine.intercepts().map(|_| intercepts),
-            offset: self.data.offset_of(self.outputs),
+            offset: self.problem.data.offset_of(self.problem.outputs),
             curvature: outcome.active.iter().map(|&v| l2[v]).collect(),
         };
-        let Classified { codes, classes, weights, .. } = self.data;
-        let mut likelihood = Multinomial::new(codes, classes, self.outputs, weights);
-        let limit = self.settings.common.memory_limit as usize;
-        laplace(self.shared, self.design, &mut likelihood, &mode, limit)
+        let Classified { codes, classes, weights, .. } = self.problem.data;
+        let mut likelihood = Multinomial::new(codes, classes, self.problem.outputs, weights);
+        let limit = self.problem.settings.common.memory_limit as usize;
+        laplace(self.problem.shared, self.design, &mut likelihood, &mode, limit)
     }
 
     fn fit(&mut self, lam: f64) -> Result<Solution> {
-        let (penalty, options) = (self.laid.at(lam, self.outputs), self.options());
-        let outcome = solve(self.settings, self.shared, &mut self.engine, &penalty, &options)?;
+        let problem = self.problem;
+        let (penalty, options) = (self.laid.at(lam, problem.outputs), self.options());
+        let engine = &mut self.engine;
+        let by_rows = match &mut self.in_rows {
+            Some((space, rows)) if lam > 0.0 => {
+                space.solve(rows, engine, lam, &penalty, &options)?
+            }
+            _ => None,
+        };
+        let outcome = match by_rows {
+            Some(outcome) => outcome,
+            None => problem.solve(engine, &penalty, &options)?,
+        };
         let all = (outcome, self.intercepts_of(&self.engine));
-        let most = self.settings.common.max_terms;
+        let most = problem.settings.common.max_terms;
         limit_terms(
-            self.shared,
+            problem.shared,
             most,
             all,
             |solution| &solution.0,
             |kept| {
-                let mut engine = engine_on(
-                    self.settings,
-                    self.shared,
-                    self.design,
-                    self.data,
-                    self.outputs,
-                    kept,
-                )?;
-                let outcome = solve(self.settings, self.shared, &mut engine, &penalty, &options)?;
+                let mut engine = problem.engine_on(self.design, &problem.shared.squares, kept)?;
+                let outcome = problem.solve(&mut engine, &penalty, &options)?;
                 Ok((outcome, self.intercepts_of(&engine)))
             },
         )
@@ -328,13 +409,14 @@ impl<'s> Fits<'s> {
     /// Starts from weights, as far as they are for functions and classes that there are, and as
     /// they are better at λ than none.
     fn start_from(&mut self, start: &Start, lam: f64) -> Result<()> {
-        let columns = self.shared.scale.len();
+        let columns = self.problem.shared.scale.len();
         let sign = self.sign();
         let mut weights = BTreeMap::new();
         for (&j, of_classes) in start.positions.iter().zip(&start.weights) {
-            if self.shared.usable.binary_search(&j).is_ok() {
-                let unit = self.shared.units.deviation[j] / self.shared.units.target_unit();
-                for (c, w) in of_classes.iter().enumerate().take(self.outputs) {
+            if self.problem.shared.usable.binary_search(&j).is_ok() {
+                let unit = self.problem.shared.units.deviation[j]
+                    / self.problem.shared.units.target_unit();
+                for (c, w) in of_classes.iter().enumerate().take(self.problem.outputs) {
                     if *w != 0.0 && w.is_finite() {
                         weights.insert(c * columns + j, sign * w * unit);
                     }
@@ -342,23 +424,23 @@ impl<'s> Fits<'s> {
             }
         }
         let (active, beta): (Vec<usize>, Vec<f64>) = weights.into_iter().unzip();
-        self.engine.move_if_better(&active, &beta, &self.laid.at(lam, self.outputs))
+        self.engine.move_if_better(&active, &beta, &self.laid.at(lam, self.problem.outputs))
     }
 
     /// Two classes have one function, that of the first against the second, and are told by that
     /// of the second: turn it round.
     fn sign(&self) -> f64 {
-        if self.outputs == 1 { -1.0 } else { 1.0 }
+        if self.problem.outputs == 1 { -1.0 } else { 1.0 }
     }
 
     fn intercepts_of(&self, engine: &Coordinate<'_>) -> Vec<f64> {
-        engine.intercepts().map_or(vec![0.0; self.outputs], <[f64]>::to_vec)
+        engine.intercepts().map_or(vec![0.0; self.problem.outputs], <[f64]>::to_vec)
     }
 
     /// The outcome of each class; of two classes that of the second, as the other classifiers do.
     fn by_class(&self, outcome: &Outcome, intercepts: &[f64]) -> Vec<Output> {
-        let columns = self.shared.scale.len();
-        let two = self.outputs == 1;
+        let columns = self.problem.shared.scale.len();
+        let two = self.problem.outputs == 1;
         let sign = self.sign();
         let of_class = |c: usize| {
             let own =
@@ -375,58 +457,7 @@ impl<'s> Fits<'s> {
                 intercept: sign * intercepts.get(c).copied().unwrap_or(0.0),
             }
         };
-        (0..if two { 1 } else { self.data.classes }).map(of_class).collect()
-    }
-}
-
-/// The engine on some of the columns, at zero.
-fn engine_on<'u>(
-    settings: &Settings,
-    shared: &'u Shared<'u>,
-    design: &'u Design<'u>,
-    data: Classified<'u>,
-    outputs: usize,
-    usable: &[usize],
-) -> Result<Coordinate<'u>> {
-    let engine = Coordinate::new(
-        design,
-        Box::new(Multinomial::new(data.codes, data.classes, outputs, data.weights)),
-        &shared.squares,
-        None,
-        usable,
-        settings.common.memory_limit as usize,
-        shared.observer,
-    );
-    let engine = match data.offset_of(outputs) {
-        Some(offset) => engine.with_offset(offset),
-        None => engine,
-    };
-    let engine = match settings.solver {
-        Solver::Auto => engine,
-        Solver::Bound | Solver::Componentwise => {
-            engine.by_components(settings.schedule, settings.common.random_state)
-        }
-    };
-    match settings.common.fit_intercept {
-        Intercept::Free => engine.with_intercepts(),
-        Intercept::None | Intercept::Penalised => Ok(engine),
-    }
-}
-
-/// Goes to the optimum by the solver that is set.
-fn solve(
-    settings: &Settings,
-    shared: &Shared<'_>,
-    engine: &mut Coordinate<'_>,
-    penalty: &Penalty,
-    options: &Options,
-) -> Result<Outcome> {
-    match settings.solver {
-        Solver::Auto | Solver::Componentwise => engine.run(penalty, options),
-        Solver::Bound => {
-            let limit = settings.common.memory_limit as usize;
-            bohning::run(engine, penalty, shared.gram.as_deref(), options, limit)
-        }
+        (0..if two { 1 } else { self.problem.data.classes }).map(of_class).collect()
     }
 }
 

@@ -2,9 +2,12 @@
 
 use super::common::{Shared, Wanted};
 use super::settings::check_lam;
+use crate::data::counted_rows;
+use crate::design::Design;
 use crate::engine::Outcome;
 use crate::engine::coordinate::Penalty;
 use crate::error::{Error, Result};
+use crate::select::path_lams;
 use std::collections::BTreeMap;
 
 /// No XᵀX of all columns, nothing about copies: descent takes them as they come.
@@ -17,9 +20,10 @@ pub(crate) const INEXACT_LAM_MAX: &str =
 
 /// With less L1 than this the penalty is taken for a ridge, which no λ empties.
 const SMALLEST_L1_RATIO: f64 = 1e-3;
-/// Values of λ of a path, and how far down it goes with fewer rows than columns, or more.
+/// A pull of less than this part of the largest there could be is none.
+const ROUNDING: f64 = 1e-14;
+/// Values of λ of a path.
 const PATH_LENGTH: usize = 100;
-const PATH_RATIOS: (f64, f64) = (1e-2, 1e-3);
 
 /// Checks the settings of the penalty.
 pub(crate) fn check_penalty(
@@ -88,10 +92,12 @@ impl Lams {
             Lams::Given(lams) => lams,
             Lams::Ratio(ratio) => vec![ratio * largest],
             Lams::Path => {
-                let wide = shared.weight < shared.usable.len() as f64;
-                let ratio: f64 = if wide { PATH_RATIOS.0 } else { PATH_RATIOS.1 };
-                let part = |k: usize| k as f64 / (PATH_LENGTH - 1) as f64;
-                (0..PATH_LENGTH).map(|k| largest * ratio.powf(part(k))).collect()
+                let weights = shared.design.and_then(Design::weights);
+                let rows = counted_rows(shared.rows, weights);
+                let mut lams = path_lams(largest, rows, shared.fixed.len(), PATH_LENGTH, None);
+                // As many models as ever, of data with nothing to say too.
+                lams.resize(PATH_LENGTH, 0.0);
+                lams
             }
         }
     }
@@ -200,6 +206,12 @@ impl Laid {
         Penalty { l1: none.clone(), l2: none, positive: self.positive }
     }
 
+    /// The L2 penalties for λ = 1, where there are no others and every column has one.
+    pub fn ridge(&self, usable: &[usize]) -> Option<&[f64]> {
+        let ridge = |&j: &usize| self.l1[j] == 0.0 && self.l2[j] > 0.0 && self.l2[j].is_finite();
+        (!self.positive && usable.iter().all(ridge)).then_some(&self.l2[..])
+    }
+
     /// Whether some of the columns have no penalty.
     pub fn has_free(&self, usable: &[usize]) -> bool {
         usable.iter().any(|&j| self.all_l1[j] == 0.0)
@@ -213,17 +225,19 @@ impl Laid {
     }
 
     /// The smallest λ at which no penalised column is kept, given the pulls where none is; those
-    /// of several outputs follow each other. `squares` are Σ w x².
-    pub fn lam_max(&self, pulls: &[f64], squares: &[f64], usable: &[usize]) -> f64 {
-        let ratio = self.l1_ratio;
+    /// of several outputs follow each other. 0 where all pulls are rounding.
+    pub fn lam_max(&self, pulls: &[f64], shared: &Shared<'_>) -> f64 {
+        let (ratio, usable) = (self.l1_ratio, &shared.usable);
         if ratio < SMALLEST_L1_RATIO {
-            return self.halving(squares, usable);
+            return self.halving(&shared.squares, usable);
         }
+        // Residuals are at most of unit size, on the whole.
+        let rounding = |j: usize| ROUNDING * (shared.squares[j] * shared.weight).sqrt();
         let of_output = |pulls: &[f64]| {
             let penalised = usable.iter().filter(|&&j| self.all_l1[j] > 0.0);
             let strength = |&j: &usize| {
                 let pull = if self.positive { pulls[j].max(0.0) } else { pulls[j].abs() };
-                pull / (ratio * self.all_l1[j])
+                if pull > rounding(j) { pull / (ratio * self.all_l1[j]) } else { 0.0 }
             };
             penalised.map(strength).fold(0.0, f64::max)
         };

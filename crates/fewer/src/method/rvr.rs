@@ -1,7 +1,7 @@
 //! Relevance vector regression (Tipping 2001), with the sparsity prior of Tzikas et al. 2009.
 
 use super::common::{BasisKind, Common, Shared, common_builder};
-use super::evidence::{Evidence, EvidenceSolver, check, with_kernels};
+use super::evidence::{Evidence, EvidenceSolver, Variance, check, with_kernels};
 use super::settings::{Intercept, Variant, check_number, merge_settings, parse_settings};
 use crate::basis::{BlockFunction, Gamma, KernelFunction, Landmarks, UserFunction};
 use crate::data::{Dataset, Moments};
@@ -25,7 +25,8 @@ use serde::{Deserialize, Serialize};
 /// | `noise` | estimated | standard deviation of the noise, in the units of y |
 /// | `solver` | `fast` | `block`: from all columns at once (Tipping 2001), for comparison |
 /// | `variant` | `exact` | `paper`: the sparsity prior's updates as published |
-/// | `basis`, `degree`, `gamma`, `coef0` | `rbf`, 2, `scale`, 1 | see [`BasisKind`] |
+/// | `variance` | `posterior` | `augmented`: deviations of predictions grow away from the data |
+/// | `basis`, `degree`, `gamma`, `coef0` | `rbf`, 2, `scale`, 1 | see [`BasisKind`]; γ also by `evidence` |
 /// | `candidates`, `landmarks`, `centres` | – | centres of kernels |
 /// | `standardize` | true | kernels take inputs of unit variance |
 /// | `fit_intercept` | true | `true` (integrated out), `false` or `"penalised"` |
@@ -106,6 +107,7 @@ struct Settings {
     noise: Option<f64>,
     solver: EvidenceSolver,
     variant: Variant,
+    variance: Variance,
     #[serde(skip)]
     common: Common,
 }
@@ -117,6 +119,7 @@ impl Default for Settings {
             noise: None,
             solver: EvidenceSolver::Fast,
             variant: Variant::Exact,
+            variance: Variance::Posterior,
             common: Common::default(),
         }
     }
@@ -161,6 +164,12 @@ impl RVR {
         self
     }
 
+    /// What the standard deviation of a prediction is made of.
+    pub fn variance(mut self, variance: Variance) -> Self {
+        self.0.variance = variance;
+        self
+    }
+
     /// Fits a model while an observer watches.
     pub fn fit_observed(&self, data: &Dataset<'_>, observer: &dyn Observer) -> Result<Model> {
         self.check()?;
@@ -185,6 +194,7 @@ impl RVR {
             settings: merge_settings(&self.0.common, &self.0),
             noise: self.0.noise,
             solver: self.0.solver,
+            variance: self.0.variance,
         }
     }
 

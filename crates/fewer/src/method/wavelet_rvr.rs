@@ -2,7 +2,7 @@
 //! 2009).
 
 use super::common::{Common, Shared, limits_builder};
-use super::evidence::{Evidence, EvidenceSolver, SMALLEST_NOISE, numbers};
+use super::evidence::{Evidence, EvidenceSolver, NoiseOfRows, SMALLEST_NOISE, Variance, numbers};
 use super::rvr::{Sparsity, SparsityRule};
 use super::settings::{Intercept, check_number, parse_without_basis, without_basis};
 use super::training::on_threads;
@@ -148,6 +148,12 @@ impl WaveletRVR {
         self.0.sparsity.check()?;
         let y = numbers("WaveletRVR", data)?;
         data.without_offset("WaveletRVR")?;
+        if data.noise_precision().is_some() {
+            return Err(Error::Unavailable {
+                what: "noise of known relative precision".into(),
+                hint: "RVR takes it; leave noise_precision out".into(),
+            });
+        }
         data.check()?;
         let signal = self.signal(data, y)?;
         on_threads(self.0.common.n_jobs, || {
@@ -287,12 +293,18 @@ impl WaveletRVR {
             settings: without_basis(common, &self.0),
             noise: self.0.noise,
             solver: EvidenceSolver::Fast,
+            variance: Variance::Posterior,
         };
         let prior = Ard { price: self.0.sparsity.price(size as f64), as_published: false };
         if target_deviation == 0.0 || free && size == 1 {
-            return evidence.empty(&shared, target_deviation == 0.0, &prior);
+            return evidence.empty(
+                &shared,
+                target_deviation == 0.0,
+                &prior,
+                &NoiseOfRows::default(),
+            );
         }
-        let noise = evidence.inner_noise(unit)?;
+        let noise = evidence.inner_noise(unit, &NoiseOfRows::default())?;
         let options = Options {
             max_terms: common.max_terms,
             noise,

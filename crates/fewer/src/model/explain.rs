@@ -116,7 +116,7 @@ impl Model {
         match self.link {
             Link::Identity => out,
             Link::Probit => format!("Φ({out})"),
-            Link::Logit => format!("logistic({out})"),
+            Link::Logit | Link::LogitOfEach => format!("logistic({out})"),
         }
     }
 }

@@ -157,7 +157,8 @@ impl Model {
                     && t.weights.len() == outputs
                     && t.weights.iter().all(|w| w.is_finite())
             })
-            && self.posterior.as_ref().is_none_or(|p| p.fits(outputs, self.terms.len()));
+            && self.posterior.as_ref().is_none_or(|p| p.fits(outputs, self.terms.len()))
+            && self.augmentation.as_ref().is_none_or(|a| a.fits(self.features.len()));
         if consistent {
             return Ok(());
         }

@@ -1,10 +1,14 @@
 //! A fitted model: few terms, their weights, and how they were found.
 
+mod augmented;
+mod draws;
 mod explain;
 mod file;
 mod posterior;
 mod report;
 
+pub(crate) use augmented::Augmentation;
+pub use draws::Draw;
 pub use explain::{Explanation, number};
 pub use posterior::{Interval, Parameter, Posterior};
 pub use report::{Certificate, CertificateKind, DroppedColumn, Report};
@@ -59,6 +63,25 @@ pub enum Link {
     /// The logistic function of it is the probability of the second of two classes; of more, the
     /// softmax of all is that of each.
     Logit,
+    /// The logistic function of each is that of a class against the rest; of all, scaled to sum to
+    /// 1, those of more than two classes.
+    LogitOfEach,
+}
+
+impl Link {
+    /// The distribution function, where an output speaks for itself.
+    fn cdf(self, eta: f64) -> f64 {
+        if self == Link::Probit { normal_cdf(eta) } else { logistic(eta) }
+    }
+
+    /// What the probabilities of several outputs are the softmax of.
+    fn log(self, eta: f64) -> f64 {
+        match self {
+            Link::Identity | Link::Logit => eta,
+            Link::Probit => log_normal_cdf(eta),
+            Link::LogitOfEach => log_logistic(eta),
+        }
+    }
 }
 
 /// A fitted model.
@@ -96,6 +119,12 @@ pub struct Model {
     pub(crate) noise_std: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) posterior: Option<Posterior>,
+    /// Training rows, for a variance that grows away from them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) augmentation: Option<Augmentation>,
+    /// Whether probabilities are averaged over the posterior.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) moderates: bool,
     pub(crate) report: Report,
 }
 
@@ -283,19 +312,28 @@ impl Model {
     }
 
     /// Probabilities of the classes: a row for each row, a column for each class.
+    ///
+    /// They are those of the fitted weights; those of `RVC` are averaged over the posterior of the
+    /// weights, as in [`moderated_probabilities`](Self::moderated_probabilities).
     pub fn predict_probabilities<'a>(&self, features: impl Into<Features<'a>>) -> Result<Matrix> {
+        if self.moderates {
+            return self.moderated_probabilities(features);
+        }
+        self.plug_in_probabilities(features)
+    }
+
+    /// Probabilities of the classes for the fitted weights, as if there were no doubt about them.
+    pub fn plug_in_probabilities<'a>(&self, features: impl Into<Features<'a>>) -> Result<Matrix> {
         let classes = self.classes_needed()?;
         let eta = self.decision(features)?;
         let mut out = Matrix::zeros(eta.rows(), classes.len());
         for i in 0..eta.rows() {
             if eta.columns() == 1 {
-                let cdf = if self.link == Link::Logit { logistic } else { normal_cdf };
-                out[(i, 0)] = cdf(-eta[(i, 0)]);
-                out[(i, 1)] = cdf(eta[(i, 0)]);
+                out[(i, 0)] = self.link.cdf(-eta[(i, 0)]);
+                out[(i, 1)] = self.link.cdf(eta[(i, 0)]);
                 continue;
             }
-            let log = |eta: f64| if self.link == Link::Logit { eta } else { log_normal_cdf(eta) };
-            let parts = softmax((0..eta.columns()).map(|k| log(eta[(i, k)])).collect());
+            let parts = softmax((0..eta.columns()).map(|k| self.link.log(eta[(i, k)])).collect());
             parts.into_iter().enumerate().for_each(|(k, p)| out[(i, k)] = p);
         }
         Ok(out)
@@ -304,7 +342,11 @@ impl Model {
     /// The most probable class of each row, as a position in [`classes`](Self::classes).
     pub fn predict_codes<'a>(&self, features: impl Into<Features<'a>>) -> Result<Vec<usize>> {
         self.classes_needed()?;
-        let eta = self.decision(features)?;
+        // Averaging does not change which of two classes is the more probable.
+        let eta = match self.moderates && self.outputs() > 1 {
+            true => self.moderated_probabilities(features)?,
+            false => self.decision(features)?,
+        };
         Ok((0..eta.rows())
             .map(|i| match eta.columns() {
                 1 => usize::from(eta[(i, 0)] > 0.0),
@@ -351,6 +393,10 @@ impl Model {
 
 fn logistic(eta: f64) -> f64 {
     if eta >= 0.0 { 1.0 / (1.0 + (-eta).exp()) } else { eta.exp() / (1.0 + eta.exp()) }
+}
+
+fn log_logistic(eta: f64) -> f64 {
+    if eta >= 0.0 { -(-eta).exp().ln_1p() } else { eta - eta.exp().ln_1p() }
 }
 
 /// exp of each, as parts of their sum.

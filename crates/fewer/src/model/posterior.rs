@@ -4,12 +4,12 @@
 //! base + Σ w (φ(x) − centre): a sum whose parts hardly correlate, unlike those of an intercept far
 //! from the data.
 
-use super::{Link, Model, logistic, softmax};
+use super::{Link, Model, softmax};
 use crate::data::Features;
 use crate::design::Design;
 use crate::error::{Error, Result};
 use crate::linalg::{Matrix, Tile, cross_products};
-use crate::special::{log_normal_cdf, normal_cdf, normal_quantile};
+use crate::special::normal_quantile;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
@@ -165,7 +165,7 @@ impl Model {
         self.posterior.as_ref()
     }
 
-    fn posterior_needed(&self, what: &str) -> Result<&Posterior> {
+    pub(super) fn posterior_needed(&self, what: &str) -> Result<&Posterior> {
         self.posterior.as_ref().ok_or_else(|| Error::Unavailable {
             what: what.into(),
             hint: match (self.method.as_str(), self.noise_std) {
@@ -265,9 +265,13 @@ impl Model {
             });
         }
         self.posterior_needed("the standard deviation of a prediction")?;
-        let variance = self.output_variance(features)?;
+        let features = features.into();
+        let mut variance = self.output_variance(features)?.column(0).to_vec();
+        if let Some(added) = self.augmented_variance(features)? {
+            variance.iter_mut().zip(added).for_each(|(v, a)| *v += a);
+        }
         let noise = self.noise_std.unwrap_or(0.0);
-        Ok(variance.column(0).iter().map(|v| noise.hypot(v.sqrt())).collect())
+        Ok(variance.iter().map(|v| noise.hypot(v.sqrt())).collect())
     }
 
     /// The interval that holds a new observation with so much probability, for each row: a column
@@ -289,7 +293,8 @@ impl Model {
     /// of rows far from the data less extreme: a row for each row, a column for each class.
     ///
     /// With η and v the mean and the variance of an output, two classes have σ(η / √(1 + πv/8))
-    /// (MacKay 1992), and Φ(η / √(1 + v)) for a probit. Of more classes each is taken against all
+    /// (MacKay 1992), and Φ(η / √(1 + v)) for a probit; so has each class that was fitted against the
+    /// rest, scaled to sum to 1. Of other models of more classes each is taken against all
     /// others together by the same rule, and what that gives is divided by its sum. Only
     /// differences of outputs matter, so that it is the same whichever class is the reference;
     /// beside the average itself it is off by 0.003 to 0.015 for standard deviations of 1 to 4.
@@ -299,26 +304,22 @@ impl Model {
         let features = features.into();
         let eta = self.decision(features)?;
         let outputs = self.outputs();
-        let logit = self.link == Link::Logit;
-        let blocks = self.by_blocks(features, logit && outputs > 1, |rows, found| {
+        let (link, joint) = (self.link, self.link == Link::Logit);
+        let blocks = self.by_blocks(features, joint && outputs > 1, |rows, found| {
             let mut out = Vec::with_capacity(rows.len() * classes);
             for (i, row) in rows.enumerate() {
                 let of_row: Vec<f64> = (0..outputs).map(|k| eta[(row, k)]).collect();
-                let probit = |c: usize| of_row[c] / (1.0 + found.variance(i, c)).sqrt();
+                let held_back = |c: usize| match link {
+                    Link::Probit => of_row[c] / (1.0 + found.variance(i, c)).sqrt(),
+                    _ => moderated(of_row[c], found.variance(i, c)),
+                };
                 if outputs == 1 {
-                    let [low, high] = match logit {
-                        true => {
-                            let eta = moderated(of_row[0], found.variance(i, 0));
-                            [logistic(-eta), logistic(eta)]
-                        }
-                        false => [normal_cdf(-probit(0)), normal_cdf(probit(0))],
-                    };
-                    out.extend([low, high]);
+                    out.extend([link.cdf(-held_back(0)), link.cdf(held_back(0))]);
                     continue;
                 }
-                let log = |c: usize| match logit {
+                let log = |c: usize| match joint {
                     true => found.log_moderated(i, &of_row, c),
-                    false => log_normal_cdf(probit(c)),
+                    false => link.log(held_back(c)),
                 };
                 out.extend(softmax((0..outputs).map(log).collect()));
             }

@@ -16,7 +16,8 @@ use crate::model::Model;
 /// | `bic` | k log n |
 /// | `ebic` | k log n + 2γ log C(p, k), here without intercepts: for many columns p |
 ///
-/// `evidence` is −log evidence. Counting terms suits priors that make weights zero; a Gaussian
+/// `evidence` is −log evidence, without what a prior asks for (its normaliser would depend on the
+/// basis): it chooses widths of kernels for the methods that maximise it. Counting terms suits priors that make weights zero; a Gaussian
 /// prior keeps all of them, whatever its λ.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Criterion {
@@ -70,12 +71,24 @@ impl Criterion {
     /// ```
     pub fn of(self, model: &Model, data: &Dataset<'_>) -> Result<f64> {
         if self == Criterion::Evidence {
+            let settings = model.settings();
+            let free = settings.get("lam").is_some_and(|lam| lam.is_null());
+            if free && settings.get("lam_rule") == Some(&"active".into()) {
+                return Err(Error::Unavailable {
+                    what: format!("choosing by the evidence of {}", model.method()),
+                    hint: "the λ of lam_rule = active maximises no objective, so that evidences \
+                           do not compare; choose by \"cv\", give lam, or set lam_rule to \
+                           hyperprior"
+                        .into(),
+                });
+            }
             return model.report().log_evidence.map(|e| -e).ok_or_else(|| Error::Unavailable {
                 what: format!("the evidence of {}", model.method()),
                 hint: "the method does not compute it; choose by \"cv\" or \"bic\" instead".into(),
             });
         }
-        let predicted = Predicted::by(model, *data.features(), data.target())?;
+        let predicted =
+            Predicted::with_offset(model, *data.features(), data.target(), data.offset())?;
         let n = data.weights().map_or(data.rows() as f64, |w| w.iter().sum());
         let misfit = match data.target() {
             Target::Numbers(y) => {

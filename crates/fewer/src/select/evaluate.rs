@@ -3,7 +3,7 @@
 use super::fold_data::{TestPart, TrainingPart, select_target};
 use super::folds::CrossValidation;
 use super::in_order::in_order;
-use super::memory::fits_at_once;
+use super::memory::{fits_at_once, with_usual_basis};
 use super::predicted::Predicted;
 use super::score::{Score, task_of};
 use super::search::{to_json, without_threads};
@@ -90,11 +90,10 @@ pub fn evaluate(
     let given: Map<String, Value> = serde_json::from_str(settings).map_err(|e| {
         Error::setting("settings", settings, format!("a JSON object is expected ({e})"))
     })?;
-    data.without_offset("cross-validation")?;
     scores.iter().try_for_each(|s| s.check(data.target()))?;
     let data = &data.checked()?;
     let split = folds.split(data)?;
-    let (n_jobs, settings) = without_threads(&given);
+    let (n_jobs, settings) = without_threads(&with_usual_basis(method, &given));
     let done = Mutex::new(0usize);
     let started = Instant::now();
     let one = |fold: usize| -> Result<_> {
@@ -103,7 +102,7 @@ pub fn evaluate(
         let watch = StopOnly(observer);
         let model = fit(method, &settings, functions.clone(), &training.data, &watch)?;
         let test = TestPart::new(data, split.test(fold))?;
-        let predicted = Predicted::by(&model, test.features.view(), &test.target)?;
+        let predicted = test.predicted_by(&model)?;
         let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
         *done += 1;
         let seconds = started.elapsed().as_secs_f64() / *done as f64;

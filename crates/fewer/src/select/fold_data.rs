@@ -1,8 +1,10 @@
 //! The two parts of the data in a fold.
 
-use super::Split;
+use super::{Predicted, Split};
 use crate::data::{Dataset, FeatureRows, Target};
 use crate::error::{Error, Result};
+use crate::linalg::Matrix;
+use crate::model::Model;
 use serde_json::{Map, Value};
 
 /// What a model is trained on in a fold: the same data, in which all other rows weigh nothing.
@@ -66,6 +68,7 @@ pub(crate) struct TestPart {
     pub features: FeatureRows,
     pub target: Target<'static>,
     pub weights: Option<Vec<f64>>,
+    pub offset: Option<Matrix>,
 }
 
 impl TestPart {
@@ -74,7 +77,18 @@ impl TestPart {
             features: data.features().select_rows(rows)?,
             target: select_target(data.target(), rows),
             weights: data.weights().map(|w| rows.iter().map(|&i| w[i]).collect()),
+            offset: data.offset().map(|offset| {
+                let of = |c: usize| rows.iter().map(move |&i| offset[(i, c)]);
+                let values = (0..offset.columns()).flat_map(of).collect();
+                Matrix::from_columns(rows.len(), offset.columns(), values)
+            }),
         })
+    }
+
+    /// What a model says about these rows.
+    pub fn predicted_by(&self, model: &Model) -> Result<Predicted> {
+        let offset = self.offset.as_ref();
+        Predicted::with_offset(model, self.features.view(), &self.target, offset)
     }
 }
 

@@ -97,6 +97,23 @@ fn check_values(name: &str, values: &[f64], zero: bool) -> Result<()> {
     }
 }
 
+/// Values of λ from λ_max down to a part of it: by default a thousandth, or a hundredth where
+/// there are more functions than rows that count. One 0 where λ_max is 0, for no column has
+/// anything to say.
+pub(crate) fn path_lams(
+    largest: f64,
+    rows: usize,
+    functions: usize,
+    count: usize,
+    min_ratio: Option<f64>,
+) -> Vec<f64> {
+    if largest <= 0.0 {
+        return vec![0.0];
+    }
+    let usual = if rows >= functions { 1e-3 } else { 1e-2 };
+    log_spaced(largest, largest * min_ratio.unwrap_or(usual), count)
+}
+
 /// `count` numbers from `first` to `last`, both above 0, with evenly spaced logarithms.
 ///
 /// ```

@@ -1,10 +1,20 @@
 //! How many fits may run at the same time.
 
 use crate::data::Dataset;
+use crate::method::uses_kernels;
 use serde_json::{Map, Value};
 
 /// Bytes that `memory_limit` is by default.
 const MEMORY_LIMIT: f64 = 4e9;
+
+/// The settings with the basis that the method has unless they say otherwise.
+pub(crate) fn with_usual_basis(method: &str, settings: &Map<String, Value>) -> Map<String, Value> {
+    let mut settings = settings.clone();
+    if uses_kernels(method) {
+        settings.entry("basis").or_insert_with(|| "rbf".into());
+    }
+    settings
+}
 
 /// Fits that fit the memory limit together, at least 1; it changes no result, only when each is
 /// computed.

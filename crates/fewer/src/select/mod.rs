@@ -49,6 +49,7 @@ pub use criterion::Criterion;
 pub use evaluate::{Evaluated, Evaluation, evaluate};
 pub use folds::{CrossValidation, Split};
 pub use golden::golden_section;
+pub(crate) use grid::path_lams;
 pub use grid::{Gammas, Lams, log_spaced};
 pub use predicted::Predicted;
 pub use score::{Direction, Score};

@@ -2,7 +2,7 @@
 
 use crate::data::{Features, Label, Target};
 use crate::error::{Error, Result};
-use crate::linalg::Matrix;
+use crate::linalg::{Matrix, axpy};
 use crate::model::Model;
 
 /// Predictions for some rows.
@@ -28,6 +28,16 @@ impl Predicted {
     /// What a model predicts for rows, in terms of the classes of `target`; a class that the model
     /// does not know has probability 0.
     pub fn by(model: &Model, features: Features<'_>, target: &Target<'_>) -> Result<Self> {
+        Self::with_offset(model, features, target, None)
+    }
+
+    /// [`by`](Self::by) for rows with [offsets](crate::data::Dataset::with_offset).
+    pub fn with_offset(
+        model: &Model,
+        features: Features<'_>,
+        target: &Target<'_>,
+        offset: Option<&Matrix>,
+    ) -> Result<Self> {
         match (model.classes(), target) {
             (None, Target::Numbers(_)) => {
                 let mean = model.predict(features)?;
@@ -39,12 +49,17 @@ impl Predicted {
             }
             (Some(known), Target::Labels { classes, .. }) => {
                 let places = places_of(known, classes)?;
-                let own = model.predict_probabilities(features)?;
+                let (own, codes) = match offset {
+                    None => {
+                        (model.predict_probabilities(features)?, model.predict_codes(features)?)
+                    }
+                    Some(offset) => softmax(shifted(&model.decision(features)?, offset, &places)),
+                };
                 let mut probabilities = Matrix::zeros(own.rows(), classes.len());
                 for (k, &place) in places.iter().enumerate() {
                     probabilities.column_mut(place).copy_from_slice(own.column(k));
                 }
-                let codes = model.predict_codes(features)?.into_iter().map(|c| places[c]).collect();
+                let codes = codes.into_iter().map(|c| places[c]).collect();
                 Ok(Predicted::Classes { probabilities, codes })
             }
             (known, _) => Err(Error::Unavailable {
@@ -57,6 +72,41 @@ impl Predicted {
             }),
         }
     }
+}
+
+/// (n, classes) The outputs of a model with what is added to them; of two classes, one output and
+/// one offset speak for the second. `places` are those of the model's classes among the offset's.
+fn shifted(outputs: &Matrix, offset: &Matrix, places: &[usize]) -> Matrix {
+    let mut out = Matrix::zeros(outputs.rows(), places.len());
+    for (c, &place) in places.iter().enumerate() {
+        let own = if outputs.columns() == 1 { c.checked_sub(1) } else { Some(c) };
+        let given = if offset.columns() == 1 { place.checked_sub(1) } else { Some(place) };
+        if let Some(own) = own {
+            axpy(1.0, outputs.column(own), out.column_mut(c));
+        }
+        if let Some(given) = given {
+            axpy(1.0, offset.column(given), out.column_mut(c));
+        }
+    }
+    out
+}
+
+/// Probabilities of classes from their outputs, and the most probable class of each row.
+fn softmax(mut outputs: Matrix) -> (Matrix, Vec<usize>) {
+    let classes = outputs.columns();
+    let rows = outputs.rows();
+    let mut of_row = |i: usize| {
+        let higher =
+            |best: usize, c: usize| if outputs[(i, c)] > outputs[(i, best)] { c } else { best };
+        let best = (0..classes).fold(0, higher);
+        let highest = outputs[(i, best)];
+        (0..classes).for_each(|c| outputs[(i, c)] = (outputs[(i, c)] - highest).exp());
+        let total: f64 = (0..classes).map(|c| outputs[(i, c)]).sum();
+        (0..classes).for_each(|c| outputs[(i, c)] /= total);
+        best
+    };
+    let codes = (0..rows).map(&mut of_row).collect();
+    (outputs, codes)
 }
 
 fn places_of(known: &[Label], classes: &[Label]) -> Result<Vec<usize>> {

@@ -4,14 +4,13 @@ use super::criterion::Criterion;
 use super::fold_data::{TestPart, TrainingPart};
 use super::folds::{CrossValidation, Split};
 use super::golden::golden_section;
-use super::grid::{GAMMA_FACTOR, Gammas, Lams, log_spaced};
+use super::grid::{GAMMA_FACTOR, Gammas, Lams, log_spaced, path_lams};
 use super::in_order::in_order;
-use super::memory::{cache_fits, fits_at_once};
-use super::predicted::Predicted;
+use super::memory::{cache_fits, fits_at_once, with_usual_basis};
 use super::score::{Direction, Score, task_of};
 use super::selection::{Point, Rule, Selection, choose, mean_and_error};
 use crate::basis::{KernelCache, KernelForm, UserFunction};
-use crate::data::Dataset;
+use crate::data::{Dataset, counted_rows};
 use crate::engine::{Observer, SelectionProgress, StopOnly};
 use crate::error::{Error, Result};
 use crate::method::{fit_once, fit_path, has_warm_path, on_threads};
@@ -174,7 +173,8 @@ impl Search {
     ) -> Result<Selection> {
         self.check()?;
         let data = data.checked()?;
-        let (n_jobs, settings) = without_threads(&self.settings);
+        let settings = with_usual_basis(&self.method, &self.settings);
+        let (n_jobs, settings) = without_threads(&settings);
         on_threads(n_jobs, || {
             let (split, score) = match &self.by {
                 By::Folds(folds, score) => {
@@ -204,7 +204,6 @@ impl Search {
 
     /// Chooses, and fits all data with what was chosen; the model's report has the selection.
     pub fn fit(&self, data: &Dataset<'_>, observer: &dyn Observer) -> Result<Model> {
-        data.without_offset("choosing settings")?;
         let selection = self.run(data, observer)?;
         if !selection.complete {
             return Err(Error::Interrupted);
@@ -511,16 +510,8 @@ impl Run<'_, '_> {
                         format!("{} has no λ to choose", model.method()),
                     ));
                 };
-                if largest > 0.0 {
-                    let weights = self.data.weights();
-                    let rows = weights
-                        .map_or(self.data.rows(), |w| w.iter().filter(|w| **w > 0.0).count());
-                    let usual = if rows >= model.basis_size() { 1e-3 } else { 1e-2 };
-                    log_spaced(largest, largest * min_ratio.unwrap_or(usual), *count)
-                } else {
-                    // No column has anything to say.
-                    vec![0.0]
-                }
+                let rows = counted_rows(self.data.rows(), self.data.weights());
+                path_lams(largest, rows, model.basis_size(), *count, *min_ratio)
             }
         }))
     }
@@ -612,7 +603,7 @@ impl Run<'_, '_> {
                 let models = fits(&training.settings(&settings), &training.data, training.share)?;
                 let test = TestPart::new(self.data, split.test(fold))?;
                 let judge = |model: &Model| {
-                    let predicted = Predicted::by(model, test.features.view(), &test.target)?;
+                    let predicted = test.predicted_by(model)?;
                     score.of(&test.target, &predicted, test.weights.as_deref())
                 };
                 models.iter().map(|m| with_terms(judge(m), m)).collect()

@@ -6,7 +6,7 @@ use super::penalty::Penalty;
 use super::quadratic::Quadratic;
 use crate::data::SparseView;
 use crate::engine::{Interrupted, Observer};
-use crate::linalg::{Cholesky, Matrix, axpy, dot};
+use crate::linalg::{Cholesky, Matrix, axpy, dot, sparse_dot};
 
 /// Sweeps after which their steps are extrapolated (Bertrand & Massias 2021).
 const EXTRAPOLATE: usize = 5;
@@ -32,6 +32,27 @@ pub(super) trait WorkingColumns: Sync {
 
     /// Products of some of the columns with each other.
     fn products(&self, chosen: &[usize]) -> Gram;
+
+    /// Takes the mean out of residuals that should have none, but for rounding.
+    fn recentre(&self, _residuals: &mut Residuals) {}
+
+    /// ½ Σ w·residual², where that is what descent lowers: it shows rounding that pulls hide.
+    fn value(&self, _residuals: &Residuals) -> Option<f64> {
+        None
+    }
+}
+
+/// ½ Σ w·residual² of residuals that are held times their weights.
+fn half_square(residuals: &Residuals, weights: Option<&[f64]>) -> f64 {
+    let Residuals { values, offset } = residuals;
+    let square = match weights {
+        Some(w) => {
+            let counted = values.iter().zip(w).filter(|(_, w)| **w > 0.0);
+            counted.map(|(v, w)| (v - offset * w).powi(2) / w).sum::<f64>()
+        }
+        None => values.iter().map(|v| (v - offset).powi(2)).sum::<f64>(),
+    };
+    0.5 * square
 }
 
 /// Columns (x − centre) / scale of a sparse matrix, never made dense.
@@ -49,7 +70,7 @@ pub(super) struct SparseWorking<'a> {
 impl WorkingColumns for SparseWorking<'_> {
     fn pull(&self, k: usize, residuals: &Residuals) -> f64 {
         let (rows, values) = self.x.column_slices(self.columns[k]);
-        let sum: f64 = rows.iter().zip(values).map(|(&i, v)| v * residuals.values[i]).sum();
+        let sum = sparse_dot(rows, values, &residuals.values);
         // Σ w·residual is zero where columns are centred, for so is the target.
         (sum - residuals.offset * self.centre[k] * self.total_weight) / self.scale[k]
     }
@@ -77,7 +98,7 @@ impl WorkingColumns for SparseWorking<'_> {
             }
             for (a, &l) in chosen[..=b].iter().enumerate() {
                 let (rows, values) = self.x.column_slices(self.columns[l]);
-                let sum: f64 = rows.iter().zip(values).map(|(&i, v)| v * dense[i]).sum();
+                let sum = sparse_dot(rows, values, &dense);
                 let centred = sum - self.total_weight * self.centre[k] * self.centre[l];
                 gram.set(a, b, centred / (self.scale[k] * self.scale[l]));
             }
@@ -87,6 +108,23 @@ impl WorkingColumns for SparseWorking<'_> {
             gram.set(b, b, gram.diagonal(b) + 1e-15 * cancelled);
         }
         gram
+    }
+
+    fn recentre(&self, residuals: &mut Residuals) {
+        if self.centre.iter().all(|c| *c == 0.0) {
+            return;
+        }
+        // Small values have small rounding, which large centres would bring back.
+        let Residuals { values, offset } = residuals;
+        match &self.weights {
+            Some(w) => axpy(-*offset, w, values),
+            None => values.iter_mut().for_each(|v| *v -= *offset),
+        }
+        *offset = values.iter().sum::<f64>() / self.total_weight;
+    }
+
+    fn value(&self, residuals: &Residuals) -> Option<f64> {
+        Some(half_square(residuals, self.weights.as_deref()))
     }
 }
 
@@ -124,6 +162,10 @@ impl WorkingColumns for PackedWorking<'_> {
         gram.extend(self.rows, &packed, self.weights);
         gram
     }
+
+    fn value(&self, residuals: &Residuals) -> Option<f64> {
+        Some(half_square(residuals, self.weights))
+    }
 }
 
 /// The problem; `penalty` and `squares` are in the order of the working columns.
@@ -133,6 +175,8 @@ pub(super) struct ColumnDescent<'a> {
     pub penalty: &'a Penalty,
     /// A support of so many costs so little to solve for that the end is always exact.
     pub small: usize,
+    /// Less than this of the objective is rounding.
+    pub rounding: f64,
     pub observer: &'a dyn Observer,
 }
 
@@ -156,8 +200,10 @@ impl ColumnDescent<'_> {
         while sweeps < budget {
             self.observer.check()?;
             sweeps += 1;
+            self.columns.recentre(residuals);
             let decrease = self.sweep(&all, beta, residuals);
             if decrease <= little {
+                self.columns.recentre(residuals);
                 let pulls: Vec<f64> =
                     all.iter().map(|&k| self.columns.pull(k, residuals)).collect();
                 sweeps += 1;
@@ -189,7 +235,7 @@ impl ColumnDescent<'_> {
     ) -> Result<usize, Interrupted> {
         // Their products cost about as much as this many sweeps.
         let worth = if support.len() <= MAX_SOLVE { 10 + support.len() / 4 } else { usize::MAX };
-        let mut history = vec![(at(beta, support), residuals.clone())];
+        let mut history = vec![at(beta, support)];
         for sweep in 1..=budget {
             self.observer.check()?;
             if self.sweep(support, beta, residuals) <= little {
@@ -199,10 +245,10 @@ impl ColumnDescent<'_> {
                 self.solve_exactly(support, beta, residuals)?;
                 return Ok(sweep);
             }
-            history.push((at(beta, support), residuals.clone()));
+            history.push(at(beta, support));
             if history.len() > EXTRAPOLATE {
                 self.extrapolate(support, &history, beta, residuals);
-                history = vec![(at(beta, support), residuals.clone())];
+                history = vec![at(beta, support)];
             }
         }
         Ok(budget)
@@ -221,24 +267,60 @@ impl ColumnDescent<'_> {
         let mut moved = at(beta, support);
         let before: Vec<f64> = support.iter().map(|&k| self.columns.pull(k, residuals)).collect();
         quadratic.solve_on_support(&mut moved, &mut before.clone())?;
+        self.go_if_better(support, &moved, &before, beta, residuals);
+        Ok(())
+    }
+
+    /// Goes to other coefficients of the support, where the objective is lower; `pulls` are those
+    /// on the support at β.
+    fn go_if_better(
+        &self,
+        support: &[usize],
+        moved: &[f64],
+        pulls: &[f64],
+        beta: &mut [f64],
+        residuals: &mut Residuals,
+    ) {
         let mut there = residuals.clone();
-        for (&k, b) in support.iter().zip(&moved) {
+        for (&k, b) in support.iter().zip(moved) {
             if *b != beta[k] {
                 self.columns.shift(k, b - beta[k], &mut there);
             }
         }
+        self.columns.recentre(&mut there);
         // Products of sparse columns far from zero cancel: the rows have the last word.
-        let mut change = 0.0;
-        for ((&k, &b), pull) in support.iter().zip(&moved).zip(before) {
-            change += -0.5 * (b - beta[k]) * (pull + self.columns.pull(k, &there))
-                + self.penalty.value(k, b)
-                - self.penalty.value(k, beta[k]);
-        }
-        if change <= 0.0 {
-            support.iter().zip(moved).for_each(|(&k, b)| beta[k] = b);
+        if self.change(support, beta, moved, pulls, residuals, &there) <= 0.0 {
+            support.iter().zip(moved).for_each(|(&k, b)| beta[k] = *b);
             *residuals = there;
         }
-        Ok(())
+    }
+
+    /// How the objective changes from β, where the pulls on the support are `pulls`, to other
+    /// coefficients of the support: not at all well where the rows say otherwise, for pulls of
+    /// coefficients that nearly cancel are rounding.
+    fn change(
+        &self,
+        support: &[usize],
+        beta: &[f64],
+        moved: &[f64],
+        pulls: &[f64],
+        residuals: &Residuals,
+        there: &Residuals,
+    ) -> f64 {
+        let (mut smooth, mut penalty, mut cost) = (0.0, 0.0, 0.0);
+        for ((&k, &b), pull) in support.iter().zip(moved).zip(pulls) {
+            smooth -= 0.5 * (b - beta[k]) * (pull + self.columns.pull(k, there));
+            penalty += self.penalty.value(k, b) - self.penalty.value(k, beta[k]);
+            cost += self.penalty.value(k, beta[k]);
+        }
+        match (self.columns.value(residuals), self.columns.value(there)) {
+            (Some(before), Some(after))
+                if after - before + penalty > 1e-10 * (before + cost) + self.rounding =>
+            {
+                f64::INFINITY
+            }
+            _ => smooth + penalty,
+        }
     }
 
     fn sweep(&self, order: &[usize], beta: &mut [f64], residuals: &mut Residuals) -> f64 {
@@ -265,13 +347,13 @@ impl ColumnDescent<'_> {
     fn extrapolate(
         &self,
         support: &[usize],
-        history: &[(Vec<f64>, Residuals)],
+        history: &[Vec<f64>],
         beta: &mut [f64],
         residuals: &mut Residuals,
     ) {
         let count = history.len() - 1;
         let difference =
-            |a: usize| history[a + 1].0.iter().zip(&history[a].0).map(|(x, y)| x - y).collect();
+            |a: usize| history[a + 1].iter().zip(&history[a]).map(|(x, y)| x - y).collect();
         let steps: Vec<Vec<f64>> = (0..count).map(difference).collect();
         let mut products = Matrix::zeros(count, count);
         for a in 0..count {
@@ -290,25 +372,12 @@ impl ColumnDescent<'_> {
         }
         share.iter_mut().for_each(|s| *s /= total);
         let mut candidate = vec![0.0; support.len()];
-        let mut moved = Residuals { values: vec![0.0; residuals.values.len()], offset: 0.0 };
-        for (s, (b, r)) in share.iter().zip(&history[1..]) {
-            axpy(*s, b, &mut candidate);
-            axpy(*s, &r.values, &mut moved.values);
-            moved.offset += s * r.offset;
-        }
+        share.iter().zip(&history[1..]).for_each(|(s, b)| axpy(*s, b, &mut candidate));
         if self.penalty.positive && candidate.iter().any(|b| *b < 0.0) {
             return;
         }
-        let mut change = 0.0;
-        for (&k, &b) in support.iter().zip(&candidate) {
-            let pulls = self.columns.pull(k, residuals) + self.columns.pull(k, &moved);
-            change += -0.5 * (b - beta[k]) * pulls + self.penalty.value(k, b)
-                - self.penalty.value(k, beta[k]);
-        }
-        if change < 0.0 {
-            support.iter().zip(candidate).for_each(|(&k, b)| beta[k] = b);
-            *residuals = moved;
-        }
+        let pulls: Vec<f64> = support.iter().map(|&k| self.columns.pull(k, residuals)).collect();
+        self.go_if_better(support, &candidate, &pulls, beta, residuals);
     }
 }
 

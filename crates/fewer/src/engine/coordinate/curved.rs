@@ -5,7 +5,7 @@ use super::gram::Gram;
 use super::hessian::weighted_curvature;
 use crate::data::SparseView;
 use crate::likelihood::Smooth;
-use crate::linalg::{Matrix, add_multiple_of_product, axpy, dot, weighted_square};
+use crate::linalg::{Matrix, add_multiple_of_product, axpy, dot, sparse_dot, weighted_square};
 
 /// Intercepts, then working coefficients, of the quadratic that touches −log p where it is now.
 pub(super) trait Curved: WorkingColumns {
@@ -74,6 +74,10 @@ impl<'a> CurvedSparse<'a> {
 
 impl WorkingColumns for CurvedSparse<'_> {
     fn pull(&self, k: usize, residuals: &Residuals) -> f64 {
+        if let ((Some(j), _, scale), 1) = (self.members[k], self.outputs) {
+            let (rows, values) = self.x.column_slices(j);
+            return sparse_dot(rows, values, &residuals.values) / scale;
+        }
         let output = self.members[k].1;
         let mut sum = 0.0;
         self.for_each(k, |i, v| sum += v * residuals.values[i * self.outputs + output]);
@@ -81,6 +85,14 @@ impl WorkingColumns for CurvedSparse<'_> {
     }
 
     fn shift(&self, k: usize, step: f64, residuals: &mut Residuals) {
+        if let ((Some(j), _, scale), 1) = (self.members[k], self.outputs) {
+            let step = step / scale;
+            let (rows, values) = self.x.column_slices(j);
+            for (&i, v) in rows.iter().zip(values) {
+                residuals.values[i] -= step * v * self.alone[i];
+            }
+            return;
+        }
         if self.outputs == 1 {
             self.for_each(k, |i, v| residuals.values[i] -= step * v * self.alone[i]);
             return;

@@ -1,6 +1,6 @@
 //! A symmetric matrix that grows by rows and columns.
 
-use crate::linalg::cross_products;
+use crate::linalg::{Matrix, cross_products};
 
 /// Columns whose products are made at a time.
 const BLOCK: usize = 256;
@@ -25,6 +25,12 @@ impl Gram {
 
     pub fn diagonal(&self, k: usize) -> f64 {
         self.values[k * self.stride + k]
+    }
+
+    /// All of it.
+    pub fn to_matrix(&self) -> Matrix {
+        let values = (0..self.order).flat_map(|k| self.column(k)).copied().collect();
+        Matrix::from_columns(self.order, self.order, values)
     }
 
     /// Grows to a new order; the new entries are zero.

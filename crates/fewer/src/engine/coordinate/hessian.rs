@@ -2,18 +2,20 @@
 //! hold.
 
 use super::gram::Gram;
+use crate::design::Design;
+use crate::engine::{Interrupted, Observer};
 use crate::likelihood::Smooth;
-use crate::linalg::{Factor, Matrix, add_products};
+use crate::linalg::{Factor, Matrix, Tile, add_products};
 use std::ops::Range;
 
 /// Rows that are multiplied at a time, and then added up in double precision.
 const ROWS: usize = 1024;
 
-/// An intercept's column, and factors that change nothing.
+/// Factors that change nothing.
 const ONES: [f64; ROWS] = [1.0; ROWS];
 
 /// Products of the working columns, under the curvature at some earlier coefficients.
-pub(super) struct Hessian {
+pub(crate) struct Hessian {
     /// Intercepts, which come first.
     free: usize,
     /// Whether products are made in double precision; steps need no more than single, unless
@@ -27,13 +29,20 @@ pub(super) struct Hessian {
     products: Vec<Matrix>,
 }
 
-/// Where the columns are: packed one after the other, coefficient v being of column v % columns
-/// in output v / columns.
-pub(super) struct Packed<'a> {
+/// Where the columns are: coefficient v is of column v % columns in output v / columns.
+pub(crate) struct Working<'a> {
     pub rows: usize,
     pub columns: usize,
     pub variables: &'a [usize],
-    pub values: &'a [f64],
+    pub values: Values<'a>,
+}
+
+/// Columns of coefficients.
+pub(crate) enum Values<'a> {
+    /// One after the other.
+    Packed(&'a [f64]),
+    /// As a design shows them.
+    Of(&'a Design<'a>),
 }
 
 impl Hessian {
@@ -78,40 +87,44 @@ impl Hessian {
         own.filter(move |(_, v)| wanted.next_if_eq(v).is_some()).map(|(k, _)| k)
     }
 
-    /// The products of the packed columns, those that are missing made now.
-    pub fn of(&mut self, packed: &Packed<'_>) -> &Gram {
-        let kept = self.common(packed.variables).map(|k| self.free + k);
+    /// The products of the columns, those that are missing made now.
+    pub fn of(
+        &mut self,
+        working: &Working<'_>,
+        observer: &dyn Observer,
+    ) -> Result<&Gram, Interrupted> {
+        let kept = self.common(working.variables).map(|k| self.free + k);
         let kept: Vec<usize> = (0..self.free.min(self.gram.order())).chain(kept).collect();
         if kept.len() < self.gram.order() {
             self.gram.keep(&kept);
         }
-        let (before, order) = (self.gram.order(), self.free + packed.variables.len());
+        let (before, order) = (self.gram.order(), self.free + working.variables.len());
         self.gram.grow(order);
-        let pairs = self.pairs(packed, before);
+        let pairs = self.pairs(working, before);
         let mut products = std::mem::take(&mut self.products);
         products.resize_with(pairs.len(), Matrix::default);
         match self.precise {
-            true => self.make::<f64>(packed, &pairs, &mut products),
-            false => self.make::<f32>(packed, &pairs, &mut products),
+            true => self.make::<f64>(working, &pairs, &mut products, observer)?,
+            false => self.make::<f32>(working, &pairs, &mut products, observer)?,
         }
         for (pair, products) in pairs.iter().zip(&products) {
             pair.write(products, &mut self.gram);
         }
         self.products = products;
-        self.variables = packed.variables.to_vec();
-        &self.gram
+        self.variables = working.variables.to_vec();
+        Ok(&self.gram)
     }
 
     /// Which products are missing where those before `before` are there.
-    fn pairs(&self, packed: &Packed<'_>, before: usize) -> Vec<Pair> {
+    fn pairs(&self, working: &Working<'_>, before: usize) -> Vec<Pair> {
         let outputs = self.outputs();
         let mut members: Vec<Vec<Member>> = vec![Vec::new(); outputs];
         for (output, own) in members.iter_mut().enumerate().take(self.free) {
             own.push(Member { position: output, column: None });
         }
-        for (k, v) in packed.variables.iter().enumerate() {
+        for (k, v) in working.variables.iter().enumerate() {
             let member = Member { position: self.free + k, column: Some(k) };
-            members[v / packed.columns].push(member);
+            members[v / working.columns].push(member);
         }
         let mut pairs = Vec::new();
         for a in 0..outputs {
@@ -131,33 +144,36 @@ impl Hessian {
 
     fn make<T: Factor + Narrowed>(
         &self,
-        packed: &Packed<'_>,
+        working: &Working<'_>,
         pairs: &[Pair],
         products: &mut [Matrix],
-    ) {
+        observer: &dyn Observer,
+    ) -> Result<(), Interrupted> {
         for (pair, products) in pairs.iter().zip(&mut *products) {
             products.reset(pair.left.len(), pair.right.len());
         }
         let (mut left, mut right) = (Vec::new(), Vec::new());
         // Weights may be of any size; narrow numbers have less room. Outputs have the largest
         // curvature with themselves.
-        let own = (0..self.outputs()).flat_map(|a| self.curvature.at(a, a, 0..packed.rows));
+        let own = (0..self.outputs()).flat_map(|a| self.curvature.at(a, a, 0..working.rows));
         let largest = own.fold(0.0, f64::max);
         let largest = if largest > 0.0 { largest } else { 1.0 };
-        for start in (0..packed.rows).step_by(ROWS) {
-            let rows = start..(start + ROWS).min(packed.rows);
+        for start in (0..working.rows).step_by(ROWS) {
+            observer.check()?;
+            let rows = start..(start + ROWS).min(working.rows);
             let mut filled: &[Member] = &[];
             for (pair, out) in pairs.iter().zip(&mut *products) {
                 let curvature = self.curvature.at(pair.a, pair.b, rows.clone());
                 let curvature: Vec<f64> = curvature.map(|c| c / largest).collect();
-                packed.fill::<T>(&pair.right, rows.clone(), &curvature, &mut right);
+                working.fill::<T>(&pair.right, rows.clone(), &curvature, &mut right);
                 if filled != pair.left {
-                    packed.fill::<T>(&pair.left, rows.clone(), &ONES[..rows.len()], &mut left);
+                    working.fill::<T>(&pair.left, rows.clone(), &ONES[..rows.len()], &mut left);
                     filled = &pair.left;
                 }
                 add_products(out, largest, rows.len(), &left, &right, pair.lower);
             }
         }
+        Ok(())
     }
 
     fn outputs(&self) -> usize {
@@ -242,7 +258,7 @@ impl Narrowed for f64 {
     }
 }
 
-impl Packed<'_> {
+impl Working<'_> {
     fn fill<T: Narrowed>(
         &self,
         members: &[Member],
@@ -251,11 +267,26 @@ impl Packed<'_> {
         out: &mut Vec<T>,
     ) {
         out.clear();
+        let mut tile = Tile::default();
+        if let Values::Of(design) = self.values {
+            let chosen = members.iter().filter_map(|m| m.column);
+            let chosen: Vec<usize> = chosen.map(|k| self.variables[k] % self.columns).collect();
+            design.fill(rows.clone(), &chosen, &mut tile);
+        }
+        let mut shown = 0;
         for member in members {
-            let column = member
-                .column
-                .map_or(&ONES[..rows.len()], |k| &self.values[k * self.rows..][rows.clone()]);
-            out.extend(column.iter().zip(factors).map(|(v, f)| T::narrowed(v * f)));
+            match (member.column, &self.values) {
+                (Some(k), Values::Packed(values)) => {
+                    let column = values[k * self.rows..][rows.clone()].iter().zip(factors);
+                    out.extend(column.map(|(v, f)| T::narrowed(v * f)));
+                }
+                (Some(_), Values::Of(_)) => {
+                    let column = factors.iter().enumerate();
+                    out.extend(column.map(|(i, f)| T::narrowed(tile.get(i, shown) * f)));
+                    shown += 1;
+                }
+                (None, _) => out.extend(factors.iter().map(|f| T::narrowed(*f))),
+            }
         }
     }
 }

@@ -14,10 +14,13 @@ mod intercepts;
 mod newton;
 mod penalty;
 mod quadratic;
+mod row_space;
 mod working_set;
 
 pub use componentwise::Schedule;
+pub(crate) use hessian::{Hessian, Values, Working};
 pub(crate) use penalty::Penalty;
+pub(crate) use row_space::RowSpace;
 
 use super::{Observer, Outcome, Progress, Step, Termination, check_memory};
 use crate::design::Design;
@@ -27,7 +30,6 @@ use crate::linalg::{Matrix, add_combination, axpy};
 use columns::{ColumnDescent, MAX_SWEEPS, PackedWorking, Residuals, SparseWorking};
 use componentwise::Components;
 use gram::Gram;
-use hessian::Hessian;
 use penalty::{DualPoint, best_dual_point};
 use quadratic::{Factored, Quadratic};
 use std::time::Instant;
@@ -244,6 +246,33 @@ impl<'a> Coordinate<'a> {
         self.move_to(&old, &weights)
     }
 
+    /// Ends at coefficients, which rise, that another way has found.
+    pub fn end_at(
+        &mut self,
+        active: &[usize],
+        beta: &[f64],
+        penalty: &Penalty,
+        options: &Options,
+        found: Outcome,
+    ) -> Result<Outcome> {
+        self.beta.fill(0.0);
+        active.iter().zip(beta).for_each(|(&v, b)| self.beta[v] = *b);
+        self.move_to_beta()?;
+        self.look_at_all()?;
+        let gap = self.gap(penalty, self.dual_point(penalty, &self.usable).value);
+        let termination = match found.termination {
+            Termination::Converged | Termination::Stalled => {
+                self.end_of(gap, options.tol.max(SMALLEST_GAP) * self.null)
+            }
+            limit => limit,
+        };
+        // All columns come in at once.
+        let terms =
+            |step: Step| Step { terms: if step.terms > 0 { self.terms() } else { 0 }, ..step };
+        let trace = found.trace.into_iter().map(terms).collect();
+        Ok(self.outcome(penalty, gap, found.iterations, termination, trace))
+    }
+
     /// (n, outputs) The part of η that the columns make.
     pub fn fitted(&self) -> Matrix {
         let mut fitted = self.eta.clone();
@@ -276,9 +305,8 @@ impl<'a> Coordinate<'a> {
         if penalty.is_none(&self.usable) {
             return Ok(None);
         }
-        let all = self.usable.clone();
-        self.look(&all, |_| 0.0)?;
-        let dual = self.dual_point(penalty, &all).value;
+        self.look_at_all()?;
+        let dual = self.dual_point(penalty, &self.usable).value;
         Ok(Some(relative(self.gap(penalty, dual), self.null)))
     }
 
@@ -298,7 +326,7 @@ impl<'a> Coordinate<'a> {
 
     /// The pulls on all usable columns, in the order of all columns.
     pub fn pulls(&mut self) -> Result<&[f64]> {
-        self.look(&self.usable.clone(), |_| 0.0)?;
+        self.look_at_all()?;
         Ok(&self.gradient)
     }
 
@@ -364,11 +392,20 @@ impl<'a> Coordinate<'a> {
             let grown = self.working.len() > before;
             // Without a dual point the gap does not tell how near the end is.
             let known = if dual.kappa > 0.0 { gap } else { 0.0 };
-            let moved = self.descend(penalty, tightness * target, known)?;
-            match self.likelihood.is_quadratic() {
-                true => self.move_to_beta()?,
+            let from = self.likelihood.is_quadratic().then(|| self.weights());
+            let before = self.objective(penalty);
+            let mut moved = self.descend(penalty, tightness * target, known)?;
+            match &from {
+                Some((active, weights)) => {
+                    self.move_to_beta()?;
+                    if self.objective(penalty) > before + ROUNDING * self.null {
+                        // Coefficients of columns that say the same have run away.
+                        self.move_to(active, weights)?;
+                        moved = false;
+                    }
+                }
                 // Newton's steps bring η along.
-                false => self.arrive()?,
+                None => self.arrive()?,
             }
             let reach = self.reach(penalty)?;
             self.look(&alive, |j| reach * penalty.l1[j])?;
@@ -441,18 +478,11 @@ impl<'a> Coordinate<'a> {
     /// The duality gap; without any penalty the pulls, which are all that is known.
     fn gap(&self, penalty: &Penalty, dual: f64) -> f64 {
         if penalty.is_none(&self.usable) {
-            let pulls = self.usable.iter().map(|&j| {
-                let violation = penalty.violation(self.beta[j], self.gradient[j]);
-                relative(violation, self.largest_pull(j))
-            });
-            return self.null * largest(pulls);
+            let each =
+                self.usable.iter().map(|&j| (self.beta[j], self.gradient[j], self.square(j)));
+            return gap_by_pulls(penalty, self.null, each);
         }
         at_least_zero(self.objective(penalty) - dual)
-    }
-
-    /// The largest pull there could be on a coefficient.
-    fn largest_pull(&self, j: usize) -> f64 {
-        (self.square(j) * 2.0 * self.null).sqrt()
     }
 
     fn dual_point(&self, penalty: &Penalty, alive: &[usize]) -> DualPoint {
@@ -608,7 +638,8 @@ impl<'a> Coordinate<'a> {
         let weights = self.design.weights();
         let descent = |columns, residuals: &mut Residuals, beta: &mut [f64]| {
             let small = (self.squares.len() as f64).sqrt().max(64.0) as usize;
-            ColumnDescent { columns, squares: &squares, penalty, small, observer: self.observer }
+            let (rounding, observer) = (ROUNDING * self.null, self.observer);
+            ColumnDescent { columns, squares: &squares, penalty, small, rounding, observer }
                 .solve(beta, residuals, tolerance, budget, done)
         };
         let values: Vec<f64> = match weights {
@@ -617,9 +648,7 @@ impl<'a> Coordinate<'a> {
         };
         let rows = self.design.rows();
         let total_weight = weights.map_or(rows as f64, |w| w.iter().sum());
-        // The mean is zero but for rounding, which large centres would bring back.
-        let offset = values.iter().sum::<f64>() / total_weight;
-        let mut residuals = Residuals { values, offset };
+        let mut residuals = Residuals { values, offset: 0.0 };
         Ok(match self.design.raw().as_sparse() {
             Some(x) => {
                 let units = columns.iter().map(|&j| self.design.units(j));
@@ -639,6 +668,7 @@ impl<'a> Coordinate<'a> {
     /// Brings η and the likelihood to the present coefficients, and the intercepts to their best.
     fn move_to_beta(&mut self) -> Result<()> {
         let (rows, columns) = (self.design.rows(), self.squares.len());
+        let packed = self.working.is_packed() && self.nonzero().all(|v| self.working.contains(v));
         for output in 0..self.eta.columns() {
             let intercept = self.intercepts.as_ref().map_or(0.0, |b| b[output]);
             let eta = self.eta.column_mut(output);
@@ -646,7 +676,7 @@ impl<'a> Coordinate<'a> {
             if let Some(offset) = &self.offset {
                 axpy(1.0, offset.column(output), eta);
             }
-            if self.working.is_packed() {
+            if packed {
                 let used = self.working.columns().iter().copied().enumerate();
                 let used = used.filter(|&(_, v)| v / columns == output && self.beta[v] != 0.0);
                 let packed = |k: usize| &self.working.packed()[k * rows..][..rows];
@@ -692,6 +722,14 @@ impl<'a> Coordinate<'a> {
             .map(|&j| penalty.l1[j] / penalty.pull(self.gradient[j]))
             .fold(self.likelihood.best_kappa(), f64::min);
         Ok(1.0 / allowed.max(1.0))
+    }
+
+    /// Looks again at all columns.
+    fn look_at_all(&mut self) -> Result<()> {
+        let all = std::mem::take(&mut self.usable);
+        let looked = self.look(&all, |_| 0.0);
+        self.usable = all;
+        looked
     }
 
     /// Looks again at the columns whose pulls may have come to exceed a threshold.
@@ -741,12 +779,10 @@ impl LeastSquaresAt<'_> {
             penalised |= !penalty.is_free(k);
         }
         let square = square.max(0.0);
-        let largest_pull = |k: usize| (self.squares[k] * self.target_square).sqrt();
         let objective = 0.5 * square + value;
         if !penalised {
-            let violation = |k: usize| penalty.violation(beta[k], q[k]);
-            let pulls = (0..beta.len()).map(|k| relative(violation(k), largest_pull(k)));
-            return (0.5 * self.target_square * largest(pulls), objective);
+            let each = (0..beta.len()).map(|k| (beta[k], q[k], self.squares[k]));
+            return (gap_by_pulls(penalty, 0.5 * self.target_square, each), objective);
         }
         // Σ w y r = Σ w r² + Σ β q, for y = r + Xβ.
         product += square;
@@ -770,8 +806,14 @@ fn relative(value: f64, whole: f64) -> f64 {
     value / whole.max(f64::MIN_POSITIVE)
 }
 
-fn largest(values: impl Iterator<Item = f64>) -> f64 {
-    values.fold(0.0, |a, v| at_least_zero(v).max(a))
+/// What stands for the gap without any penalty: the strongest pull, as a part of the strongest
+/// there could be, times the objective of the empty model. `each` are coefficients, the pulls on
+/// them, and Σ w x².
+fn gap_by_pulls(penalty: &Penalty, null: f64, each: impl Iterator<Item = (f64, f64, f64)>) -> f64 {
+    let strength = |(beta, pull, square): (f64, f64, f64)| {
+        relative(penalty.violation(beta, pull), (square * 2.0 * null).sqrt())
+    };
+    null * each.map(strength).fold(0.0, |a, v| at_least_zero(v).max(a))
 }
 
 /// What a pull could still gain on a coefficient without a penalty, or nothing where it is too

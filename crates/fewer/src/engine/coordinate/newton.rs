@@ -5,10 +5,10 @@
 
 use super::columns::{ColumnDescent, MAX_SWEEPS};
 use super::curved::{Curved, CurvedPacked, CurvedSparse};
-use super::hessian::{Hessian, Packed};
+use super::hessian::{Hessian, Values, Working};
 use super::penalty::{Penalty, best_dual_point};
 use super::quadratic::Quadratic;
-use super::{Coordinate, PRODUCTS_PER_SWEEP, largest, relative};
+use super::{Coordinate, PRODUCTS_PER_SWEEP, gap_by_pulls};
 use crate::data::SparseView;
 use crate::error::Result;
 use crate::linalg::{Matrix, add_combination, dot, products_with};
@@ -188,9 +188,9 @@ impl Coordinate<'_> {
     fn working_gap(&self, variables: &[usize], own: &Penalty, pulls: &[f64]) -> f64 {
         let free = self.intercept_count();
         if (free..own.l1.len()).all(|k| own.is_free(k)) {
-            let violation =
-                |(&v, &q)| relative(own.violation(self.beta[v], q), self.largest_pull(v));
-            return self.null * largest(variables.iter().zip(&pulls[free..]).map(violation));
+            let each = variables.iter().zip(&pulls[free..]);
+            let each = each.map(|(&v, &q)| (self.beta[v], q, self.square(v)));
+            return gap_by_pulls(own, self.null, each);
         }
         let value = |(k, &v): (usize, &usize)| own.value(free + k, self.beta[v]);
         let value: f64 = variables.iter().enumerate().map(value).sum();
@@ -215,12 +215,13 @@ impl Coordinate<'_> {
         own: &Penalty,
         pulls: &[f64],
     ) -> Result<Vec<f64>> {
-        let gram = hessian.of(&Packed {
+        let working = Working {
             rows: self.design.rows(),
             columns: self.squares.len(),
             variables,
-            values: self.working.packed(),
-        });
+            values: Values::Packed(self.working.packed()),
+        };
+        let gram = hessian.of(&working, self.observer)?;
         let start = self.working_values(variables);
         let (mut beta, mut q) = (start.clone(), pulls.to_vec());
         let squares: Vec<f64> = (0..gram.order()).map(|k| gram.diagonal(k)).collect();
@@ -255,6 +256,7 @@ impl Coordinate<'_> {
             squares: &squares,
             penalty: own,
             small: 0,
+            rounding: 0.0,
             observer: self.observer,
         };
         let (sweeps, _) = descent.solve(&mut beta, &mut residuals, enough, budget, &done)?;

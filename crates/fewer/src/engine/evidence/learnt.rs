@@ -21,9 +21,9 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Rows of inputs with the target.
+/// Sample of inputs with the target.
 #[derive(Debug, Clone)]
-pub(crate) struct Rows {
+pub(crate) struct Sample {
     /// (n, d) Inputs.
     pub x: Matrix,
     /// (n,) √w·t, t about its mean where the intercept is free.
@@ -37,7 +37,7 @@ pub(crate) struct Rows {
 /// What is learnt, and how.
 #[derive(Debug)]
 pub(crate) struct Learning {
-    pub rows: Rows,
+    pub rows: Sample,
     pub free_intercept: bool,
     /// Whether there is a column of ones that is no term.
     pub bias: bool,
@@ -102,9 +102,9 @@ const FOR_EACH: usize = 8;
 const TOGETHER: usize = 40;
 const AT_LAST: usize = 400;
 const WORK: f64 = 1e8;
-/// Rows on which candidates climb where there are more.
+/// Sample on which candidates climb where there are more.
 const SEARCH_ROWS: usize = 2000;
-/// Rows among which distances to the nearest are taken.
+/// Sample among which distances to the nearest are taken.
 const SPACING_ROWS: usize = 500;
 /// How hard candidates that touch too few rows are held back.
 const HOLD: f64 = 10.0;
@@ -230,7 +230,7 @@ impl Learning {
     }
 }
 
-impl Rows {
+impl Sample {
     fn len(&self) -> usize {
         self.target.len()
     }
@@ -316,7 +316,7 @@ impl Rows {
 
 /// A posterior on some rows, and what candidates need of it.
 struct Scene<'a> {
-    rows: &'a Rows,
+    rows: &'a Sample,
     centred: bool,
     columns: Matrix,
     posterior: Posterior,
@@ -339,7 +339,7 @@ struct Worth {
 
 impl<'a> Scene<'a> {
     fn new(
-        rows: &'a Rows,
+        rows: &'a Sample,
         columns: Matrix,
         alpha: &[f64],
         beta: f64,
@@ -452,7 +452,7 @@ impl<'a> Scene<'a> {
     }
 }
 
-fn active(rows: &Rows, columns: &Matrix) -> Active {
+fn active(rows: &Sample, columns: &Matrix) -> Active {
     let (n, all) = (rows.len(), columns.as_slice());
     Active {
         gram: cross_products(n, all, all),
@@ -608,8 +608,8 @@ impl Learner<'_> {
         Ok(self.objective().value(&self.posterior()?, &units))
     }
 
-    /// Rows on which candidates climb.
-    fn search_rows(&self, seed: u64) -> Option<Rows> {
+    /// Sample on which candidates climb.
+    fn search_rows(&self, seed: u64) -> Option<Sample> {
         let n = self.learning.rows.len();
         if n <= 2 * SEARCH_ROWS {
             return None;

@@ -8,7 +8,12 @@
 
 mod block;
 mod dictionary;
+mod laplace;
+#[cfg(test)]
+mod laplace_tests;
 mod learnt;
+mod linearised;
+mod mode;
 mod noise;
 mod objective;
 mod orthonormal;
@@ -22,7 +27,9 @@ mod tests;
 
 pub(crate) use block::block;
 pub(crate) use dictionary::{Dictionary, FromGram, FromRows};
-pub(crate) use learnt::{Learning, Rows, learn};
+pub(crate) use laplace::{FoundMode, maximise_laplace};
+pub(crate) use learnt::{Learning, Sample, learn};
+pub(crate) use mode::Rows;
 pub(crate) use orthonormal::{Orthonormal, orthonormal};
 
 use super::{Observer, Progress, Step, Termination};
@@ -33,7 +40,7 @@ use crate::prior::{EvidencePrior, Factors};
 use objective::Objective;
 use posterior::{Active, Posterior};
 use statistics::Statistics;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Instant;
 
 /// When to stop, and what there is.
@@ -222,9 +229,30 @@ fn from_few(
     Ok(Some((columns, found.noise)))
 }
 
-/// In a round of the search the noise precision is held at so many times its value while columns
-/// are added, and then released: a way out of maxima that take signal for noise.
-const KICKS: [f64; 2] = [10.0, 3.0];
+/// A round of the search for a better maximum: the way out of the one that was found.
+#[derive(Debug, Clone, Copy)]
+enum Kick {
+    /// Some columns are taken out, the part of them that is worth least or, below 0, most; then the
+    /// noise precision is held at so many times its value while columns are added, and released:
+    /// a way out of maxima that take signal for noise.
+    Part { precision: f64, out: f64 },
+    /// From no column and this noise precision.
+    Afresh { precision: f64 },
+}
+
+/// The first two serve any number of candidates, the others up to [`FEW_CANDIDATES`].
+const KICKS: [Kick; 7] = [
+    Kick::Part { precision: 10.0, out: 0.0 },
+    Kick::Part { precision: 3.0, out: 0.0 },
+    Kick::Part { precision: 3.0, out: 0.5 },
+    Kick::Part { precision: 3.0, out: -0.3 },
+    Kick::Afresh { precision: 10.0 },
+    Kick::Part { precision: 10.0, out: 0.5 },
+    Kick::Part { precision: 10.0, out: -0.5 },
+];
+const FEW_CANDIDATES: usize = 1000;
+/// Looks at all candidates after which a round is given up.
+const LONGEST_ROUND: usize = 300;
 /// Steps of λ after which it is taken to go round in a circle.
 const LONGEST_CIRCLE: usize = 400;
 /// How closely columns settle at least.
@@ -328,7 +356,14 @@ impl<'a> Ascent<'a> {
         let searches = search && options.noise == Noise::Estimated;
         // The number of terms up to which the noise is held.
         let mut hold = if options.noise == Noise::Estimated { hold } else { 0 };
-        let mut kicks = KICKS.iter().cycle();
+        let few = self.all.len() <= FEW_CANDIDATES;
+        let kicks = if few { &KICKS[..] } else { &KICKS[..2] };
+        let mut kick = kicks.iter().cycle();
+        // Sets of columns of which no exchange leads on.
+        let mut ends: HashSet<Vec<usize>> = HashSet::new();
+        // Gains that count: rounds of the search leave small ones to the end.
+        let mut tol = options.tol;
+        let (mut round, mut last) = (0, false);
         let mut failures = 0;
         // How closely the active columns settle: not much closer than there is to gain elsewhere.
         let closest = 0.1 * options.tol;
@@ -341,11 +376,11 @@ impl<'a> Ascent<'a> {
             self.all.refresh(&self.posterior);
             let mut gains = self.gains();
             gain = largest(&gains);
-            if gain <= options.tol && self.hold_noise {
+            if gain <= tol && self.hold_noise {
                 hold = 0;
                 continue;
             }
-            if gain <= options.tol && settled > closest {
+            if gain <= tol && settled > closest {
                 self.settle(closest)?;
                 self.all.refresh(&self.posterior);
                 gains = self.gains();
@@ -374,16 +409,24 @@ impl<'a> Ascent<'a> {
                 termination = Termination::TimeLimit;
                 break;
             }
-            let acted = if gain > options.tol {
+            let value = -objective;
+            round += 1;
+            let acted = if best.is_some() && !last && round > LONGEST_ROUND {
+                false
+            } else if gain > tol {
                 self.add_some(&gains)?
             } else {
-                self.spread()? || self.exchange_some()?
+                let columns = self.sorted();
+                let more = !ends.contains(&columns) && (self.spread()? || self.exchange_some()?);
+                if !more {
+                    ends.insert(columns);
+                }
+                more
             };
             if acted || self.hyper_change > 1e-6 {
                 continue;
             }
-            let value = self.value();
-            if !searches || self.active.is_empty() {
+            if !searches || last || self.active.is_empty() && best.is_none() {
                 termination = Termination::Converged;
                 break;
             }
@@ -396,22 +439,20 @@ impl<'a> Ascent<'a> {
             {
                 self.restore(best)?;
             }
-            if failures == KICKS.len() {
-                self.settle(closest)?;
-                self.all.refresh(&self.posterior);
-                gain = largest(&self.gains());
-                termination = Termination::Converged;
-                break;
+            round = 0;
+            if failures >= kicks.len() {
+                (last, tol, hold) = (true, options.tol, 0);
+                continue;
             }
-            let factor = kicks.next().copied().unwrap_or(1.0);
-            hold = self.counted() + self.active.len() / 4 + 4;
-            self.posterior.beta = (self.posterior.beta * factor).min(options.largest_precision);
+            tol = options.tol.max(LOOSE);
+            let Some(&next) = kick.next() else { break };
+            hold = self.kick(next)?;
             settled = LOOSE.max(closest);
         }
         if self.posterior.sigma.rows() != self.active.len() {
             self.refactor()?;
         }
-        if let Some(best) = best.filter(|b| b.value > self.value()) {
+        if let Some(best) = best.filter(|b| b.value > self.value() + options.tol) {
             self.restore(best)?;
         }
         if termination == Termination::Converged {
@@ -423,19 +464,66 @@ impl<'a> Ascent<'a> {
         Ok(found)
     }
 
-    /// Remembers terms and λ. Where they were there before, the state of highest evidence since.
+    /// Leaves a maximum; the number of terms up to which the noise is then held.
+    fn kick(&mut self, kick: Kick) -> Result<usize> {
+        let k = self.active.len();
+        let (precision, part) = match kick {
+            Kick::Part { precision, out } => (precision * self.posterior.beta, out),
+            Kick::Afresh { precision } => (precision, 1.0),
+        };
+        let mut order = self.by_worth();
+        if part < 0.0 {
+            order.reverse();
+        }
+        order.truncate((part.abs() * k as f64).round() as usize);
+        order.sort_unstable();
+        order.iter().rev().for_each(|&i| self.remove(i));
+        self.posterior.beta = precision.min(self.options.largest_precision);
+        self.refactor()?;
+        Ok(match kick {
+            Kick::Part { .. } => self.counted() + self.active.len() / 4 + 4,
+            Kick::Afresh { .. } => 0,
+        })
+    }
+
+    /// Positions of the active columns, those first that the objective would miss least.
+    fn by_worth(&self) -> Vec<usize> {
+        let noise = 1.0 / self.posterior.beta;
+        let factors = self.objective().factors(&self.posterior).into_iter();
+        let worth: Vec<f64> = (factors.zip(self.active_units()).zip(&self.posterior.alpha))
+            .map(|((of, unit), a)| self.prior.gain(of, 1.0 / a, unit, noise))
+            .collect();
+        let mut order: Vec<usize> = (0..worth.len()).collect();
+        let by = |a: &usize, b: &usize| {
+            worth[*a].total_cmp(&worth[*b]).then(self.active[*a].cmp(&self.active[*b]))
+        };
+        order.sort_unstable_by(by);
+        order
+    }
+
+    /// The active columns, rising.
+    fn sorted(&self) -> Vec<usize> {
+        let mut columns = self.active.clone();
+        columns.sort_unstable();
+        columns
+    }
+
+    /// Remembers terms and λ. Where they were there before, the state since whose λ is nearest to
+    /// the mean of the logarithms.
     ///
     /// The λ of the published code is not the maximum of one objective, so that it may go round in
-    /// a circle with the terms.
+    /// a circle with the terms; the evidence would always take the smallest.
     fn seen_before(&self, seen: &mut Vec<(Vec<usize>, i64, Saved)>) -> Option<Saved> {
-        let mut terms = self.active.clone();
-        terms.sort_unstable();
+        let terms = self.sorted();
         let lam = (1e6 * self.prior.lam().unwrap_or(0.0).max(1e-300).ln()).round() as i64;
         let value = self.objective().log_evidence(&self.posterior);
         let long = (seen.len() >= LONGEST_CIRCLE).then_some(LONGEST_CIRCLE / 2);
         if let Some(first) = seen.iter().position(|s| s.0 == terms && s.1 == lam).or(long) {
-            let states = seen.drain(first..).map(|s| s.2);
-            return states.max_by(|a, b| a.value.total_cmp(&b.value));
+            let states: Vec<Saved> = seen.drain(first..).map(|s| s.2).collect();
+            let log = |s: &Saved| s.lam.unwrap_or(0.0).max(1e-300).ln();
+            let mean = states.iter().map(log).sum::<f64>() / states.len() as f64;
+            let far = |s: &Saved| (log(s) - mean).abs();
+            return states.into_iter().min_by(|a, b| far(a).total_cmp(&far(b)));
         }
         seen.push((terms, lam, self.saved(value)));
         None

@@ -57,6 +57,13 @@ impl Ascent<'_> {
 
     /// Adds the columns that gain most; whether there were any.
     pub(super) fn add_some(&mut self, gains: &[(f64, f64)]) -> Result<bool> {
+        let picked = self.additions(gains);
+        self.activate(&picked)?;
+        Ok(!picked.is_empty())
+    }
+
+    /// The columns to add, with their precisions: those that gain most, one given the other.
+    pub(super) fn additions(&self, gains: &[(f64, f64)]) -> Vec<(usize, f64)> {
         let mut order: Vec<usize> =
             (0..gains.len()).filter(|&j| gains[j].1 > self.options.tol).collect();
         let by_gain = |a: &usize, b: &usize| gains[*b].1.total_cmp(&gains[*a].1).then(a.cmp(b));
@@ -68,9 +75,7 @@ impl Ascent<'_> {
         let room = self.options.max_terms.map_or(usize::MAX, |m| m.saturating_sub(self.counted()));
         let most = (1 + self.active.len() / FOR_EACH).min(MOST);
         if most.min(room.max(1)) == 1 || self.goes_by_rules() {
-            let picked = order.first().map(|&j| (j, 1.0 / gains[j].0));
-            self.activate(picked.as_slice())?;
-            return Ok(picked.is_some());
+            return order.first().map(|&j| (j, 1.0 / gains[j].0)).into_iter().collect();
         }
         let mut pool = self.pool(order);
         let (mut picked, mut first) = (Vec::new(), 0.0);
@@ -90,8 +95,7 @@ impl Ascent<'_> {
             picked.push((j, 1.0 / variance));
             pool.add(i, 1.0 / variance, self.options.alignment);
         }
-        self.activate(&picked)?;
-        Ok(!picked.is_empty())
+        picked
     }
 
     /// For each active column the one whose place it would best give up to: gain, old and new.
@@ -144,20 +148,32 @@ impl Ascent<'_> {
     /// A kernel beside an active one cannot be added with gain though it would do better in its
     /// place: taking the one out for the other is one action with an exact gain of its own.
     pub(super) fn exchange_some(&mut self) -> Result<bool> {
+        let (out, into) = self.exchanges();
+        for old in out {
+            if let Some(i) = self.active.iter().position(|&j| j == old) {
+                self.remove(i);
+            }
+        }
+        self.activate(&into)?;
+        Ok(!into.is_empty())
+    }
+
+    /// Active columns to give up, and those to take in their place with their precisions.
+    pub(super) fn exchanges(&self) -> (Vec<usize>, Vec<(usize, f64)>) {
+        let (mut out, mut into) = (Vec::new(), Vec::new());
         if !self.prior.is_exact() || self.active.is_empty() {
-            return Ok(false);
+            return (out, into);
         }
         let mut proposals = self.proposals();
         proposals.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         proposals.truncate(MOST);
-        let Some(first) = proposals.first().map(|p| p.0) else { return Ok(false) };
+        let Some(first) = proposals.first().map(|p| p.0) else { return (out, into) };
         let mut chosen: Vec<usize> = proposals.iter().map(|p| p.2).collect();
         chosen.sort_unstable();
         chosen.dedup();
         let mut pool = self.pool(chosen);
         let mut active = self.active.clone();
         let noise = 1.0 / self.posterior.beta;
-        let (mut out, mut into) = (Vec::new(), Vec::new());
         for &(_, old, new) in &proposals {
             let Some(i) = active.iter().position(|&j| j == old) else { continue };
             let Ok(c) = pool.chosen.binary_search(&new) else { continue };
@@ -190,13 +206,7 @@ impl Ascent<'_> {
             out.push(old);
             into.push((new, 1.0 / variance));
         }
-        for old in out {
-            if let Some(i) = self.active.iter().position(|&j| j == old) {
-                self.remove(i);
-            }
-        }
-        self.activate(&into)?;
-        Ok(!into.is_empty())
+        (out, into)
     }
 }
 

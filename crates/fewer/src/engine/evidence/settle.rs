@@ -5,6 +5,7 @@ use super::noise::best_noise;
 use super::objective::Objective;
 use super::posterior::Posterior;
 use super::{Ascent, Noise};
+use crate::engine::Observer;
 use crate::error::Result;
 use crate::linalg::{Cholesky, Matrix};
 use crate::prior::Factors;
@@ -72,55 +73,18 @@ impl Ascent<'_> {
         if order == 0 {
             return Ok(None);
         }
-        for _ in 0..40 {
-            let mut matrix = Matrix::zeros(order, order);
-            for b in 0..order {
-                matrix.column_mut(b).copy_from_slice(&curvature.column(b)[..order]);
-                matrix[(b, b)] += *damping;
-            }
-            let Ok(factor) = Cholesky::new(matrix, self.observer)? else {
-                *damping = (4.0 * *damping).max(1e-3);
-                continue;
-            };
-            let mut step = gradient[..order].to_vec();
-            factor.solve(&mut step);
-            let promised: f64 = 0.5 * step.iter().zip(gradient).map(|(s, g)| s * g).sum::<f64>();
-            if !promised.is_finite() {
-                *damping = (4.0 * *damping).max(1e-3);
-                continue;
-            }
-            if promised < tol {
-                // With a large damping little is promised of much.
-                if *damping > 1.0 && gradient[..order].iter().any(|g| g * g > tol) {
-                    *damping *= 0.25;
-                    continue;
-                }
-                return Ok(None);
-            }
-            let longest = step.iter().fold(0.0, |a: f64, s| a.max(s.abs()));
-            let scale = (LONGEST / longest).min(1.0);
-            let alpha: Vec<f64> = (self.posterior.alpha.iter().zip(&step))
-                .map(|(a, s)| a * (scale * s).exp())
-                .collect();
+        damped_step(&gradient[..order], curvature, damping, tol, self.observer, |step| {
+            let alpha: Vec<f64> =
+                self.posterior.alpha.iter().zip(step).map(|(a, s)| a * s.exp()).collect();
             let beta = if free {
-                let beta = self.posterior.beta * (scale * step[k]).exp();
-                beta.min(self.options.largest_precision)
+                (self.posterior.beta * step[k].exp()).min(self.options.largest_precision)
             } else {
                 self.posterior.beta
             };
             let trial = Posterior::new(&self.data, &alpha, beta, self.observer)?;
-            let trial_value = self.objective().value(&trial, units);
-            if trial_value > value {
-                *damping = if *damping > 1e-6 { 0.1 * *damping } else { 0.0 };
-                return Ok(Some(trial));
-            }
-            *damping = (10.0 * *damping).max(1e-3);
-            if *damping > 1e9 {
-                break;
-            }
-        }
-        *damping = 0.0;
-        Ok(None)
+            let raised = self.objective().value(&trial, units) > value;
+            Ok(raised.then_some(trial))
+        })
     }
 
     /// Newton steps to the last digit, from where the objective is too flat to tell.
@@ -232,4 +196,56 @@ impl Ascent<'_> {
         self.posterior = best_noise(&self.data, from, &units, &objective, largest, self.observer)?;
         Ok(())
     }
+}
+
+/// A damped Newton step upwards of which `attempt` makes something that raises the objective; none
+/// if there is nothing to gain. Of the curvature the leading part counts.
+pub(super) fn damped_step<T>(
+    gradient: &[f64],
+    curvature: &Matrix,
+    damping: &mut f64,
+    tol: f64,
+    observer: &dyn Observer,
+    mut attempt: impl FnMut(&[f64]) -> Result<Option<T>>,
+) -> Result<Option<T>> {
+    let order = gradient.len();
+    for _ in 0..40 {
+        let mut matrix = Matrix::zeros(order, order);
+        for b in 0..order {
+            matrix.column_mut(b).copy_from_slice(&curvature.column(b)[..order]);
+            matrix[(b, b)] += *damping;
+        }
+        let Ok(factor) = Cholesky::new(matrix, observer)? else {
+            *damping = (4.0 * *damping).max(1e-3);
+            continue;
+        };
+        let mut step = gradient.to_vec();
+        factor.solve(&mut step);
+        let promised: f64 = 0.5 * step.iter().zip(gradient).map(|(s, g)| s * g).sum::<f64>();
+        if !promised.is_finite() {
+            *damping = (4.0 * *damping).max(1e-3);
+            continue;
+        }
+        if promised < tol {
+            // With a large damping little is promised of much.
+            if *damping > 1.0 && gradient.iter().any(|g| g * g > tol) {
+                *damping *= 0.25;
+                continue;
+            }
+            return Ok(None);
+        }
+        let longest = step.iter().fold(0.0, |a: f64, s| a.max(s.abs()));
+        let scale = (LONGEST / longest).min(1.0);
+        step.iter_mut().for_each(|s| *s *= scale);
+        if let Some(found) = attempt(&step)? {
+            *damping = if *damping > 1e-6 { 0.1 * *damping } else { 0.0 };
+            return Ok(Some(found));
+        }
+        *damping = (10.0 * *damping).max(1e-3);
+        if *damping > 1e9 {
+            break;
+        }
+    }
+    *damping = 0.0;
+    Ok(None)
 }

@@ -21,7 +21,7 @@ fn problem(n: usize, d: usize, weighted: bool, free: bool) -> Learning {
         axpy(-mean, &ones, &mut target);
     }
     Learning {
-        rows: Rows { x, target, root, weight },
+        rows: Sample { x, target, root, weight },
         free_intercept: free,
         bias: false,
         families: vec![Family::Rbf],
@@ -202,7 +202,7 @@ fn derivatives_of_the_reference() {
         case[name].as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect()
     };
     let learning = Learning {
-        rows: Rows {
+        rows: Sample {
             x: Matrix::from_columns(128, 1, column(0)),
             target: column(2),
             root: Vec::new(),
