@@ -106,8 +106,8 @@ const WORK: f64 = 1e8;
 const SEARCH_ROWS: usize = 2000;
 /// Sample among which distances to the nearest are taken.
 const SPACING_ROWS: usize = 500;
-/// How hard candidates that touch too few rows are held back.
-const HOLD: f64 = 10.0;
+/// A kernel whose largest value on any row is below e to minus this sits in empty space.
+const REACH: f64 = 1.0;
 /// Kernels whose columns have a correlation of 1 less this are one.
 const TWINS: f64 = 1e-7;
 /// There is at most one kernel for every so many rows, and at most one learnt parameter; one kernel
@@ -115,9 +115,6 @@ const TWINS: f64 = 1e-7;
 const ROWS_FOR_EACH: f64 = 4.0;
 const ROWS_FOR_PARAMETER: f64 = 2.0;
 const PART_OF_ROWS: f64 = 0.25;
-/// Weights of kernels have at least this precision, in units of the target's: large ones of
-/// opposite signs agree on the rows there are and nowhere else.
-const SMALLEST_PRECISION: f64 = 0.04;
 /// Bounds of log precisions about where they are.
 const FAR: f64 = 30.0;
 /// No step changes a log width, or a centre in widths, by more.
@@ -283,34 +280,19 @@ impl Sample {
         Self { x, target: chosen.iter().map(|&i| share * self.target[i]).collect(), root, weight }
     }
 
-    /// How many rows a kernel must touch: one for each input, along which its centre can be fitted
-    /// to them.
-    fn needed(&self) -> f64 {
-        (self.x.columns() as f64).min(PART_OF_ROWS * self.weight).max(1.0)
+    /// How far the nearest row is from a kernel, as minus the log of its largest value; and that
+    /// row.
+    fn distance(raw: &[f64]) -> (f64, usize) {
+        let first = (f64::NEG_INFINITY, 0);
+        let best =
+            raw.iter().enumerate().fold(first, |a, (i, v)| if *v > a.0 { (*v, i) } else { a });
+        (-best.0.ln(), best.1)
     }
 
-    /// By how much too few rows are touched: log(needed/Σwφ), or 0. Rescaling a column changes no
-    /// evidence, so that a kernel in empty space would else be as good as any.
-    fn lack(&self, raw: &[f64]) -> f64 {
-        (self.needed() / self.touched(raw)).ln().max(0.0)
-    }
-
-    /// Σwφ.
-    fn touched(&self, raw: &[f64]) -> f64 {
-        match self.root.is_empty() {
-            true => raw.iter().sum(),
-            false => raw.iter().zip(&self.root).map(|(v, r)| r * r * v).sum(),
-        }
-    }
-
-    /// The derivative of the lack, where there is one, in the parameters.
-    fn lack_gradient(&self, shape: &Shape, raw: &[f64]) -> Vec<f64> {
-        let factor = -1.0 / self.touched(raw);
-        let g: Vec<f64> = match self.root.is_empty() {
-            true => vec![factor; raw.len()],
-            false => self.root.iter().map(|r| factor * r * r).collect(),
-        };
-        shape.contract(self.x.as_slice(), raw, &g)
+    /// The derivative of that distance in the parameters.
+    fn distance_gradient(&self, shape: &Shape, raw: &[f64], row: usize) -> Vec<f64> {
+        let at: Vec<f64> = (0..self.x.columns()).map(|j| self.x[(row, j)]).collect();
+        shape.contract(&at, &[raw[row]], &[-1.0 / raw[row]])
     }
 }
 
@@ -331,10 +313,10 @@ struct Scene<'a> {
 /// What a candidate is worth.
 struct Worth {
     factors: Factors,
-    /// −ρ, less where the kernel touches too few rows: what candidates minimise.
+    /// −ρ, less where the kernel sits in empty space: what candidates minimise.
     height: f64,
     gradient: Vec<f64>,
-    lack: f64,
+    distance: f64,
 }
 
 impl<'a> Scene<'a> {
@@ -400,18 +382,19 @@ impl<'a> Scene<'a> {
                 let (column, r) = (columns.column(c), first.column(c));
                 let (s, q) = (beta * dot(column, r), beta * dot(column, &self.error));
                 let factors = Factors { s, q, z: if price > 0.0 { beta * dot(r, r) } else { 0.0 } };
-                let kernel = shapes[c].as_ref().filter(|f| f.kernel().is_some());
-                let lack = kernel.map_or(0.0, |_| self.rows.lack(raw.column(c)));
+                let (distance, nearest) = Sample::distance(raw.column(c));
                 let size = dot(column, column);
                 let nothing =
-                    Worth { factors, height: 0.0, gradient: Vec::new(), lack: f64::INFINITY };
-                if !(s > IN_SPAN * beta * size) || size < f64::MIN_POSITIVE || lack > 30.0 {
+                    Worth { factors, height: 0.0, gradient: Vec::new(), distance: f64::INFINITY };
+                if !(s > IN_SPAN * beta * size) || size < f64::MIN_POSITIVE || distance > 30.0 {
                     return nothing;
                 }
                 // The published rule takes s for z.
                 let paid = 2.0 * price * if exact { factors.z } else { s };
                 let rho = (q * q - paid) / s;
-                let share = 1.0 / (1.0 + HOLD * lack * lack);
+                let kernel = shapes[c].as_ref().filter(|f| f.kernel().is_some());
+                let beyond = if kernel.is_some() { (distance - REACH).max(0.0) } else { 0.0 };
+                let share = 1.0 / (1.0 + beyond * beyond);
                 let mut gradient = Vec::new();
                 if let (true, Some(shape)) = (with_gradient, kernel) {
                     let (of_error, mut of_r) = (2.0 * q * beta / s, -2.0 * beta * q * q / (s * s));
@@ -428,19 +411,19 @@ impl<'a> Scene<'a> {
                     }
                     gradient = shape.contract(self.rows.x.as_slice(), raw.column(c), &g);
                     gradient.iter_mut().for_each(|g| *g *= -share);
-                    if lack > 0.0 {
-                        let slope = self.rows.lack_gradient(shape, raw.column(c));
-                        axpy(2.0 * HOLD * rho * lack * share * share, &slope, &mut gradient);
+                    if beyond > 0.0 {
+                        let slope = self.rows.distance_gradient(shape, raw.column(c), nearest);
+                        axpy(2.0 * rho * beyond * share * share, &slope, &mut gradient);
                     }
                 }
-                Worth { factors, height: -rho * share, gradient, lack }
+                Worth { factors, height: -rho * share, gradient, distance: beyond }
             })
             .collect()
     }
 
     /// The variance at which a function gains most, and the gain.
     fn gain(&self, worth: &Worth) -> (f64, f64) {
-        if worth.height == 0.0 || worth.lack > 1.0 {
+        if worth.height == 0.0 || worth.distance > 2.0 * REACH {
             return (0.0, 0.0);
         }
         let noise = 1.0 / self.posterior.beta;
@@ -798,7 +781,7 @@ impl Learner<'_> {
         Ok(first)
     }
 
-    /// The objective less what kernels that touch too few rows cost, with derivatives (Tzikas et al. 2009,
+    /// The objective less what kernels in empty space cost, with derivatives (Tzikas et al. 2009,
     /// eq. 62 corrected).
     fn height(&self, shapes: &[Option<Shape>], alpha: &[f64], beta: f64) -> Result<Height> {
         let rows = &self.learning.rows;
@@ -832,11 +815,13 @@ impl Learner<'_> {
                 }
                 let raw = raw.column(j);
                 let mut gradient = shape.contract(rows.x.as_slice(), raw, d);
-                let lack = rows.lack(raw);
-                if lack > 0.0 && lack.is_finite() {
-                    axpy(-2.0 * cost * lack, &rows.lack_gradient(shape, raw), &mut gradient);
+                let (distance, nearest) = Sample::distance(raw);
+                let beyond = (distance - REACH).max(0.0);
+                if beyond > 0.0 && distance.is_finite() {
+                    let slope = rows.distance_gradient(shape, raw, nearest);
+                    axpy(-2.0 * cost * beyond, &slope, &mut gradient);
                 }
-                (cost * lack * lack, gradient)
+                (cost * beyond * beyond, gradient)
             })
             .collect();
         value -= parts.iter().map(|p| p.0).sum::<f64>();
@@ -878,11 +863,7 @@ impl Learner<'_> {
         }
         if exact {
             let logs: Vec<f64> = self.alpha.iter().map(|a| a.ln()).collect();
-            let floor = |v: &Option<Variables>| match v {
-                Some(_) => SMALLEST_PRECISION.ln(),
-                None => -FAR,
-            };
-            low.extend(logs.iter().zip(&kernels).map(|(l, v)| (l - FAR).max(floor(v)).min(*l)));
+            low.extend(logs.iter().map(|l| l - FAR));
             high.extend(logs.iter().map(|l| l + FAR));
             start.extend(logs);
         }
@@ -1022,11 +1003,6 @@ impl Learner<'_> {
         let (active, posterior) = (ascent.active.clone(), ascent.posterior.clone());
         self.shapes = active.iter().map(|&i| self.shapes[i].clone()).collect();
         (self.alpha, self.beta) = (posterior.alpha, posterior.beta);
-        if self.prior.is_exact() {
-            let kernels = self.alpha.iter_mut().zip(&self.shapes);
-            let kernels = kernels.filter(|(_, s)| s.as_ref().is_some_and(|s| s.kernel().is_some()));
-            kernels.for_each(|(a, _)| *a = a.max(SMALLEST_PRECISION));
-        }
         Ok(())
     }
 
