@@ -14,6 +14,7 @@ from fewer import kernels, plots
 from fewer._base import Certificate, EmptyModelWarning, Explanation, load
 from fewer._bound import Bound, RiskBound
 from fewer._select import Selection, Tried
+from fewer.adaptive_rvr import AdaptiveRVR
 from fewer.automatic import auto
 from fewer.bayesian_lasso import BayesianLasso
 from fewer.bls import BLS
@@ -26,6 +27,7 @@ from fewer.rvr import RVR
 from fewer.smlr import RMLR, RMLRCV, SMLR, SMLRCV, SMLRPath
 from fewer.sparse_regressor import SparseRegressor
 from fewer.stability import Stability, stability_selection
+from fewer.wavelet_rvr import WaveletRVR
 
 __all__ = [
     "BLS",
@@ -35,6 +37,7 @@ __all__ = [
     "RVR",
     "SMLR",
     "SMLRCV",
+    "AdaptiveRVR",
     "BayesianLasso",
     "Bound",
     "Certificate",
@@ -52,6 +55,7 @@ __all__ = [
     "SparseRegressor",
     "Stability",
     "Tried",
+    "WaveletRVR",
     "auto",
     "cross_validate",
     "kernels",

@@ -8,8 +8,11 @@ mod centres;
 mod functions;
 mod kernel;
 mod kernel_function;
+mod learnt;
 mod linear;
 mod polynomial;
+mod wavelet;
+mod wavelet_filters;
 
 pub(crate) use cache::KernelCache;
 
@@ -17,8 +20,11 @@ pub use centres::{Centres, Landmarks};
 pub use functions::{BlockFunction, RowFunctions};
 pub use kernel::{Gamma, GammaRule, Kernel, KernelForm, KernelSettings};
 pub use kernel_function::{KernelFunction, RowKernel, UserKernel};
+pub(crate) use learnt::Shape;
+pub use learnt::{Family, Learnt};
 pub use linear::Linear;
 pub use polynomial::{Monomial, Polynomial};
+pub use wavelet::Wavelets;
 
 use crate::data::{Dataset, Features};
 use crate::design::Columns;
@@ -97,6 +103,10 @@ pub enum FixedBasis {
     Kernel(Kernel),
     /// The user's own functions.
     Functions(Functions),
+    /// Wavelets on a grid.
+    Wavelets(Wavelets),
+    /// Kernels with centres and widths of their own.
+    Learnt(Learnt),
 }
 
 impl FixedBasis {
@@ -112,6 +122,8 @@ impl FixedBasis {
             FixedBasis::Polynomial(b) => b.len(),
             FixedBasis::Kernel(b) => b.len(),
             FixedBasis::Functions(b) => b.len(),
+            FixedBasis::Wavelets(b) => b.len(),
+            FixedBasis::Learnt(b) => b.len(),
         }
     }
 
@@ -127,6 +139,8 @@ impl FixedBasis {
             FixedBasis::Polynomial(b) => b.name(k, features),
             FixedBasis::Kernel(b) => b.name(k),
             FixedBasis::Functions(b) => b.name(k),
+            FixedBasis::Wavelets(b) => b.name(k, features),
+            FixedBasis::Learnt(b) => b.name(k, features),
         }
     }
 
@@ -137,6 +151,8 @@ impl FixedBasis {
             FixedBasis::Polynomial(b) => FixedBasis::Polynomial(b.keep(chosen)),
             FixedBasis::Kernel(b) => FixedBasis::Kernel(b.keep(chosen)),
             FixedBasis::Functions(b) => FixedBasis::Functions(b.keep(chosen)),
+            FixedBasis::Wavelets(b) => FixedBasis::Wavelets(b.keep(chosen)),
+            FixedBasis::Learnt(b) => FixedBasis::Learnt(b.keep(chosen)),
         }
     }
 
@@ -155,6 +171,7 @@ impl FixedBasis {
             }
             FixedBasis::Kernel(b) => FixedBasis::Kernel(b.at(centres.unwrap_or_default())),
             FixedBasis::Functions(b) => FixedBasis::Functions(b.all()),
+            FixedBasis::Wavelets(_) | FixedBasis::Learnt(_) => self.clone(),
         })
     }
 
@@ -179,6 +196,8 @@ impl FixedBasis {
             FixedBasis::Polynomial(b) => Ok(b.columns(x)),
             FixedBasis::Kernel(b) => b.columns(x, memory_limit, observer),
             FixedBasis::Functions(b) => b.columns(x),
+            FixedBasis::Wavelets(b) => Ok(b.columns(x)),
+            FixedBasis::Learnt(b) => Ok(b.columns(x)),
         }
     }
 
@@ -202,6 +221,8 @@ impl FixedBasis {
             FixedBasis::Polynomial(b) => b.largest() < features,
             FixedBasis::Kernel(b) => b.fits(features),
             FixedBasis::Functions(b) => b.fits(features),
+            FixedBasis::Wavelets(b) => b.fits(features),
+            FixedBasis::Learnt(b) => b.fits(features),
         }
     }
 
@@ -243,4 +264,9 @@ impl FixedBasis {
         let what = format!("a matrix of {rows}×{} values of '{name}'", self.len());
         Err(Error::memory(what, needed as f64, limit as f64, hint))
     }
+}
+
+/// Four significant digits: enough for a name.
+fn rounded(value: f64) -> f64 {
+    format!("{value:.3e}").parse().unwrap_or(value)
 }

@@ -2,7 +2,7 @@
 
 use super::{SparseMatrix, SparseRows, SparseView};
 use crate::error::{Error, Result};
-use crate::linalg::{Layout, Tile};
+use crate::linalg::{Layout, Matrix, Tile};
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hasher};
 use std::ops::Range;
@@ -296,6 +296,21 @@ impl<'a> Features<'a> {
             }
         }
         seen.len()
+    }
+
+    /// A dense copy.
+    pub(crate) fn to_matrix(self) -> Matrix {
+        let mut out = Matrix::zeros(self.rows(), self.columns());
+        for j in 0..self.columns() {
+            let column = out.column_mut(j);
+            match self {
+                Features::Dense(x) => {
+                    column.iter_mut().enumerate().for_each(|(i, v)| *v = x.get(i, j));
+                }
+                Features::Sparse(x) => x.column(j).for_each(|(i, v)| column[i] = v),
+            }
+        }
+        out
     }
 
     /// The first value (by row) that is not a finite number, with its place.

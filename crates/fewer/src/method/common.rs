@@ -228,6 +228,19 @@ impl Common {
         self
     }
 
+    /// Checks the settings of a method whose functions are its own.
+    pub fn check_without_basis(&self, method: &str) -> Result<()> {
+        self.check()?;
+        match &self.functions {
+            None => Ok(()),
+            Some(_) => Err(Error::setting(
+                "basis",
+                "your own",
+                format!("{method} has functions of its own; RVR takes yours"),
+            )),
+        }
+    }
+
     pub fn check(&self) -> Result<()> {
         check_number("tol", Some(self.tol), false)?;
         check_number("max_time", self.max_time, false)?;
@@ -437,7 +450,7 @@ impl Common {
         }
     }
 
-    fn deadline(&self) -> Option<Instant> {
+    pub fn deadline(&self) -> Option<Instant> {
         // A limit beyond the range of the clock is none.
         let limit = Duration::try_from_secs_f64(self.max_time?).ok()?;
         Instant::now().checked_add(limit)
@@ -560,6 +573,7 @@ impl Common {
                 selection: None,
                 tried: Vec::new(),
                 rows: shared.rows,
+                relevances: Vec::new(),
                 dropped: shared.dropped.clone(),
                 notes: fitted.notes,
                 trace: match &traces[..] {
@@ -587,16 +601,11 @@ fn column_name(fixed: &FixedBasis, j: usize, features: &[String]) -> String {
     if j < fixed.len() { fixed.name(j, features) } else { "(intercept)".into() }
 }
 
-/// The builder methods that all methods share; a method is a tuple of settings with a field
-/// `common`.
+/// The builder methods of methods that choose from a given basis; a method is a tuple of settings
+/// with a field `common`.
 macro_rules! common_builder {
     ($method:ident) => {
         impl $method {
-            /// The default settings.
-            pub fn new() -> Self {
-                Self::default()
-            }
-
             /// The functions of x to choose from.
             pub fn basis(mut self, basis: BasisKind) -> Self {
                 self.0.common.basis = basis;
@@ -633,6 +642,12 @@ macro_rules! common_builder {
                 self
             }
 
+            /// Whether priors apply to columns of unit variance (kernels: inputs of unit variance).
+            pub fn standardize(mut self, standardize: bool) -> Self {
+                self.0.common.standardize = standardize;
+                self
+            }
+
             /// The user's own functions instead of the features themselves.
             pub fn functions(self, functions: impl BlockFunction + 'static) -> Self {
                 let functions = std::sync::Arc::new(functions);
@@ -644,15 +659,24 @@ macro_rules! common_builder {
             pub fn kernel_function(self, kernel: impl KernelFunction + 'static) -> Self {
                 self.with_functions(Some(UserFunction::Kernel(std::sync::Arc::new(kernel))))
             }
+        }
+
+        crate::method::common::limits_builder!($method);
+    };
+}
+pub(crate) use common_builder;
+
+/// The builder methods that all methods share.
+macro_rules! limits_builder {
+    ($method:ident) => {
+        impl $method {
+            /// The default settings.
+            pub fn new() -> Self {
+                Self::default()
+            }
 
             pub(crate) fn with_functions(mut self, functions: Option<UserFunction>) -> Self {
                 self.0.common = self.0.common.with_functions(functions);
-                self
-            }
-
-            /// Whether priors apply to columns of unit variance (kernels: inputs of unit variance).
-            pub fn standardize(mut self, standardize: bool) -> Self {
-                self.0.common.standardize = standardize;
                 self
             }
 
@@ -711,4 +735,4 @@ macro_rules! common_builder {
         }
     };
 }
-pub(crate) use common_builder;
+pub(crate) use limits_builder;

@@ -74,7 +74,7 @@ pub(crate) struct Evidence<'a> {
 /// A row of precision r_n enters every sum as r_n rows do. Precisions are divided by their mean, so
 /// that the sum of these weights is the number of rows, which the power of β is; what is left is
 /// ½Σ log r_n.
-struct NoiseOfRows {
+pub(crate) struct NoiseOfRows {
     /// Weights of the rows that do both, where there are precisions.
     weights: Option<Vec<f64>>,
     /// The noise inside is so many times that of a row of precision 1.
@@ -159,15 +159,7 @@ impl Evidence<'_> {
         observer: &dyn Observer,
         prior: impl FnOnce(&Shared<'_>) -> Result<Box<dyn EvidencePrior>> + Send,
     ) -> Result<Model> {
-        let Target::Numbers(y) = data.target() else {
-            return Err(Error::Unavailable {
-                what: "regression on labels".into(),
-                hint: format!(
-                    "{} needs a number for each row; RVC and SMLR take labels",
-                    self.method
-                ),
-            });
-        };
+        let y = numbers(self.method, data)?;
         let wanted = self.wanted(data.features().columns());
         let rows = NoiseOfRows::of(data)?;
         let precision = data.noise_precision();
@@ -194,6 +186,14 @@ impl Evidence<'_> {
         })
     }
 
+    /// What is known of the noise, in units of the target.
+    pub fn inner_noise(&self, unit: f64, rows_noise: &NoiseOfRows) -> Result<Noise> {
+        Ok(match self.noise {
+            None => Noise::Estimated,
+            Some(noise) => Noise::Known(known_variance(noise, rows_noise.factor, unit)?),
+        })
+    }
+
     /// The model, and the mean of the prior variances of its weights in the units of the data.
     fn solve(
         &self,
@@ -202,10 +202,7 @@ impl Evidence<'_> {
         rows_noise: &NoiseOfRows,
     ) -> Result<(Model, f64)> {
         let unit = shared.units.target_unit();
-        let noise = match self.noise {
-            None => Noise::Estimated,
-            Some(noise) => Noise::Known(known_variance(noise, rows_noise.factor, unit)?),
-        };
+        let noise = self.inner_noise(unit, rows_noise)?;
         let free = self.common.fit_intercept == Intercept::Free;
         let constant = shared.units.target_deviation == 0.0;
         let rows = shared.weight - f64::from(u8::from(free));
@@ -293,7 +290,7 @@ impl Evidence<'_> {
         Ok(model)
     }
 
-    fn empty(
+    pub fn empty(
         &self,
         shared: &Shared<'_>,
         constant: bool,
@@ -317,7 +314,7 @@ impl Evidence<'_> {
         Ok(certified(model, 0.0, 0))
     }
 
-    fn model(
+    pub fn model(
         &self,
         shared: &Shared<'_>,
         mut found: Found,
@@ -422,6 +419,17 @@ pub(crate) fn why_empty(shared: &Shared<'_>) -> &'static str {
         "no column varies: the model is a constant"
     } else {
         "one row tells nothing but the intercept: the model is a constant"
+    }
+}
+
+/// The target of a regression.
+pub(crate) fn numbers<'a>(method: &str, data: &'a Dataset<'_>) -> Result<&'a [f64]> {
+    match data.target() {
+        Target::Numbers(y) => Ok(y),
+        Target::Labels { .. } => Err(Error::Unavailable {
+            what: "regression on labels".into(),
+            hint: format!("{method} needs a number for each row; RVC and SMLR take labels"),
+        }),
     }
 }
 

@@ -2,6 +2,7 @@
 //! engine.
 
 mod bayesian_lasso;
+mod adaptive_rvr;
 mod bls;
 mod classes;
 mod common;
@@ -21,8 +22,10 @@ mod settings;
 mod smlr;
 mod sparse_regressor;
 mod training;
+mod wavelet_rvr;
 
 pub use bayesian_lasso::{BayesianLasso, Estimate};
+pub use adaptive_rvr::AdaptiveRVR;
 pub use bls::BLS;
 pub use classes::{BalancedRule, ClassWeight};
 pub use common::BasisKind;
@@ -38,6 +41,7 @@ pub use settings::{Intercept, PriorKind, Variant};
 pub use smlr::SMLR;
 pub use sparse_regressor::SparseRegressor;
 pub(crate) use training::on_threads;
+pub use wavelet_rvr::{Padding, WaveletRVR};
 
 use crate::basis::UserFunction;
 use crate::data::{Dataset, counted_rows};
@@ -73,6 +77,8 @@ pub const METHODS: &[MethodInfo] = &[
     MethodInfo { name: "SparseRegressor", short: "sparse", task: Task::Regression },
     MethodInfo { name: "Lasso", short: "lasso", task: Task::Regression },
     MethodInfo { name: "RVR", short: "rvm", task: Task::Regression },
+    MethodInfo { name: "AdaptiveRVR", short: "arvm", task: Task::Regression },
+    MethodInfo { name: "WaveletRVR", short: "srvm", task: Task::Regression },
     MethodInfo { name: "BLS", short: "bls", task: Task::Regression },
     MethodInfo { name: "FastLaplace", short: "flap", task: Task::Regression },
     MethodInfo { name: "BayesianLasso", short: "blasso", task: Task::Regression },
@@ -222,6 +228,8 @@ pub(crate) fn fit_once(
         "SMLR" | "smlr" => fit_of!(SMLR),
         "RMLR" | "rmlr" => fit_of!(RMLR),
         "RVR" | "rvm" => fit_of!(RVR),
+        "AdaptiveRVR" | "arvm" => fit_of!(AdaptiveRVR),
+        "WaveletRVR" | "srvm" => fit_of!(WaveletRVR),
         "RVC" | "rvc" => fit_of!(RVC),
         "BLS" | "bls" => fit_of!(BLS),
         "FastLaplace" | "flap" => fit_of!(FastLaplace),

@@ -2,11 +2,11 @@
 
 use super::common::{BasisKind, Common, Shared, common_builder};
 use super::evidence::{Evidence, EvidenceSolver, Variance, check, with_kernels};
-use super::settings::{Intercept, Variant, merge_settings, parse_settings};
+use super::settings::{Intercept, Variant, check_number, merge_settings, parse_settings};
 use crate::basis::{BlockFunction, Gamma, KernelFunction, Landmarks, UserFunction};
 use crate::data::{Dataset, Moments};
 use crate::engine::Observer;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::Model;
 use crate::prior::{Ard, EvidencePrior};
 use serde::{Deserialize, Serialize};
@@ -83,10 +83,8 @@ pub enum SparsityRule {
 impl Sparsity {
     pub(super) fn check(self) -> Result<()> {
         match self {
-            Sparsity::Number(c) if !(c.is_finite() && c >= 0.0) => {
-                Err(Error::setting("sparsity", c, "a number of at least 0 is expected"))
-            }
-            _ => Ok(()),
+            Sparsity::Number(c) => check_number("sparsity", Some(c), true),
+            Sparsity::Rule(_) => Ok(()),
         }
     }
 

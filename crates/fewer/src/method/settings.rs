@@ -153,6 +153,41 @@ where
     ))
 }
 
+/// Settings that choose a basis.
+const OF_A_BASIS: [&str; 7] =
+    ["basis", "degree", "gamma", "coef0", "candidates", "landmarks", "centres"];
+
+/// The same for a method whose functions are its own, so that settings of a basis are none of it.
+pub(crate) fn parse_without_basis<Common, Own>(settings: &str, usual: &Own) -> Result<(Common, Own)>
+where
+    Common: DeserializeOwned + Serialize + Default,
+    Own: DeserializeOwned + Serialize,
+{
+    let given: Map<String, Value> = serde_json::from_str(settings).map_err(|e| {
+        Error::setting("settings", settings, format!("a JSON object is expected ({e})"))
+    })?;
+    let is_none = |name: &&String| OF_A_BASIS.contains(&name.as_str());
+    if let Some(name) = given.keys().find(is_none) {
+        let known = without_basis(&Common::default(), usual);
+        let known: Vec<&str> =
+            known.as_object().map_or(Vec::new(), |m| m.keys().map(|k| &**k).collect());
+        return Err(Error::setting(
+            name,
+            &given[name],
+            format!("this method has functions of its own; its settings are {}", known.join(", ")),
+        ));
+    }
+    parse_settings(settings, usual)
+}
+
+/// The settings of such a method, as they go into a model file.
+pub(crate) fn without_basis(common: &impl Serialize, own: &impl Serialize) -> Value {
+    let mut all = object(common);
+    all.retain(|name, _| !OF_A_BASIS.contains(&name.as_str()));
+    all.extend(object(own));
+    Value::Object(all)
+}
+
 /// The settings that all methods share and those of one, as they go into a model file.
 pub(crate) fn merge_settings(common: &impl Serialize, own: &impl Serialize) -> Value {
     let mut all = object(common);

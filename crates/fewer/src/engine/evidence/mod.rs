@@ -11,10 +11,12 @@ mod dictionary;
 mod laplace;
 #[cfg(test)]
 mod laplace_tests;
+mod learnt;
 mod linearised;
 mod mode;
 mod noise;
 mod objective;
+mod orthonormal;
 mod pool;
 mod posterior;
 mod settle;
@@ -26,7 +28,9 @@ mod tests;
 pub(crate) use block::block;
 pub(crate) use dictionary::{Dictionary, FromGram, FromRows};
 pub(crate) use laplace::{FoundMode, maximise_laplace};
+pub(crate) use learnt::{Learning, Sample, learn};
 pub(crate) use mode::Rows;
+pub(crate) use orthonormal::{Orthonormal, orthonormal};
 
 use super::{Observer, Progress, Step, Termination};
 use crate::error::{Error, Result};

@@ -1,0 +1,317 @@
+//! Adaptive kernels and wavelets (Tzikas, Likas & Galatsanos 2009).
+
+mod support;
+
+use fewer::basis::Family;
+use fewer::data::{Dataset, DenseView};
+use fewer::method::{AdaptiveRVR, Intercept, Padding, Sparsity, SparsityRule, Variant, WaveletRVR};
+use fewer::model::Model;
+use serde_json::Value;
+use support::{Random, fixture};
+
+fn reference(case: &str) -> Value {
+    serde_json::from_str::<Value>(&fixture("tzikas2009.json")).unwrap()[case].clone()
+}
+
+/// x, the function and the target of the reference.
+fn reference_doppler() -> (Vec<f64>, Vec<f64>, Vec<f64>) {
+    let text = fixture("doppler_n128.csv");
+    let rows: Vec<Vec<f64>> =
+        text.lines().skip(1).map(|l| l.split(',').map(|v| v.parse().unwrap()).collect()).collect();
+    let column = |k: usize| rows.iter().map(|r| r[k]).collect::<Vec<f64>>();
+    (column(0), column(1), column(2))
+}
+
+/// Doppler of Donoho & Johnstone with noise: x, the function and the target.
+fn doppler(rows: usize, noise: f64, seed: u64) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
+    let x: Vec<f64> = (0..rows).map(|i| (i as f64 + 0.5) / rows as f64).collect();
+    let wave = |x: &f64| (x * (1.0 - x)).sqrt() * (std::f64::consts::TAU * 1.05 / (x + 0.05)).sin();
+    let clean: Vec<f64> = x.iter().map(wave).collect();
+    let mut random = Random::new(seed);
+    let y = clean.iter().map(|g| g + noise * random.normal()).collect();
+    (x, clean, y)
+}
+
+fn mean_square(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>() / a.len() as f64
+}
+
+fn fit(method: &WaveletRVR, x: &[f64], y: &[f64]) -> Model {
+    method.fit(&Dataset::new(DenseView::by_rows(x, x.len(), 1).unwrap(), y).unwrap()).unwrap()
+}
+
+#[test]
+fn wavelets_of_the_reference() {
+    let (x, clean, y) = reference_doppler();
+    let n = 128f64;
+    let expected = reference("srvm_doppler_sym8_beta100");
+    for (c, case) in [(1.0, "1"), (0.5 * n.ln(), "logN/2"), (n.ln(), "logN")] {
+        let of = |name: &str| expected[case][name].as_f64().unwrap();
+        let (terms, objective, error) = (of("n") as usize, of("objective"), of("mse"));
+        let method = WaveletRVR::new()
+            .sparsity(Sparsity::Number(c))
+            .noise(0.1)
+            .fit_intercept(Intercept::None);
+        let model = fit(&method, &x, &y);
+        assert_eq!(model.n_terms(), terms, "{c}");
+        assert!((model.report().objective + objective).abs() < 1e-8, "{c}");
+        let fitted = model.predict(DenseView::by_rows(&x, 128, 1).unwrap()).unwrap();
+        assert!((mean_square(&fitted, &clean) / error - 1.0).abs() < 1e-9, "{c}");
+    }
+    // The maxima over the noise, read off the profile on a fine grid.
+    for (c, objective, noise) in [(1.0, 62.3, 0.066), (0.5 * n.ln(), 33.8, 0.119)] {
+        let method = WaveletRVR::new().sparsity(Sparsity::Number(c)).fit_intercept(Intercept::None);
+        let model = fit(&method, &x, &y);
+        assert!((model.report().objective + objective).abs() < 0.06, "{:?}", model.report());
+        assert!((model.noise_std().unwrap() - noise).abs() < 0.001, "{:?}", model.noise_std());
+    }
+}
+
+/// The objective as a function of the noise, by way of fits with the noise given: its maximum is
+/// where the search ends.
+#[test]
+fn wavelet_noise_is_at_a_maximum() {
+    let (x, _, y) = doppler(256, 0.1, 3);
+    for intercept in [Intercept::Free, Intercept::None, Intercept::Penalised] {
+        let method = || WaveletRVR::new().fit_intercept(intercept);
+        let best = fit(&method(), &x, &y);
+        let at = |factor: f64| {
+            let noise = factor * best.noise_std().unwrap();
+            fit(&method().noise(noise), &x, &y).report().objective
+        };
+        let objective = best.report().objective;
+        assert!((at(1.0) - objective).abs() < 1e-9);
+        for factor in [0.98, 0.999, 1.001, 1.02] {
+            assert!(at(factor) > objective, "{intercept:?}, {factor}");
+        }
+    }
+}
+
+#[test]
+fn wavelet_rows_may_come_in_any_order_and_units() {
+    let (x, clean, y) = doppler(128, 0.1, 4);
+    let reference = fit(&WaveletRVR::new(), &x, &y);
+    let view = DenseView::by_rows(&x, 128, 1).unwrap();
+    let before = reference.predict(view).unwrap();
+    assert!(mean_square(&before, &clean) < 0.015);
+    let order: Vec<usize> = (0..128).map(|i| i * 37 % 128).collect();
+    let moved: Vec<f64> = order.iter().map(|&i| 1e5 * x[i] + 7.0).collect();
+    let target: Vec<f64> = order.iter().map(|&i| 1e-6 * y[i]).collect();
+    let other = fit(&WaveletRVR::new(), &moved, &target);
+    let after = other.predict(DenseView::by_rows(&moved, 128, 1).unwrap()).unwrap();
+    for (k, &i) in order.iter().enumerate() {
+        assert!((after[k] - 1e-6 * before[i]).abs() < 1e-12);
+    }
+    assert_eq!(reference.n_terms(), other.n_terms());
+    let copy = Model::from_json(&reference.to_json().unwrap()).unwrap();
+    assert_eq!(copy.predict(view).unwrap(), before);
+    assert_eq!(copy.predict_std(view).unwrap(), reference.predict_std(view).unwrap());
+    assert!(reference.explain().terms[0].name.starts_with("sym8(x1 near "));
+}
+
+#[test]
+fn wavelet_predictions_cover_new_observations() {
+    let (x, clean, y) = doppler(1024, 0.1, 5);
+    let model = fit(&WaveletRVR::new(), &x, &y);
+    let mut random = Random::new(6);
+    let between: Vec<f64> = x.iter().map(|x| x + 0.0003).collect();
+    let view = DenseView::by_rows(&between, 1024, 1).unwrap();
+    let intervals = model.predict_interval(view, 0.95).unwrap();
+    let inside = (0..1024)
+        .filter(|&i| {
+            let new = clean[i] + 0.1 * random.normal();
+            (intervals[(i, 0)]..=intervals[(i, 1)]).contains(&new)
+        })
+        .count();
+    assert!((0.92..0.98).contains(&(inside as f64 / 1024.0)), "{inside}");
+}
+
+#[test]
+fn wavelets_refuse_what_does_not_suit_them() {
+    let error = |method: &WaveletRVR, x: &[f64], columns: usize, weights: Option<Vec<f64>>| {
+        let rows = x.len() / columns;
+        let y: Vec<f64> = (0..rows).map(|i| i as f64).collect();
+        let mut data = Dataset::new(DenseView::by_rows(x, rows, columns).unwrap(), &y).unwrap();
+        if let Some(weights) = weights {
+            data = data.with_weights(weights).unwrap();
+        }
+        method.fit(&data).unwrap_err().to_string()
+    };
+    let method = WaveletRVR::new();
+    let even: Vec<f64> = (0..16).map(f64::from).collect();
+    assert!(error(&method, &even, 2, None).contains("one feature"));
+    let message = error(&method, &even[..12], 1, None);
+    assert!(message.contains("give 8 or 16 rows"), "{message}");
+    let mut uneven = even.clone();
+    uneven[5] = 5.3;
+    let message = error(&method, &uneven, 1, None);
+    assert!(message.contains("row 6, column 'x1'") && message.contains("steps of 1"), "{message}");
+    assert!(error(&method, &[1.0; 8], 1, None).contains("equally spaced"));
+    let mut weights = vec![1.0; 16];
+    weights[3] = 2.0;
+    assert!(error(&method, &even, 1, Some(weights)).contains("row 4"));
+    assert!(error(&method.clone().wavelet("db77"), &even, 1, None).contains("sym8"));
+    let settings = r#"{"gamma": 2.0}"#;
+    assert!(WaveletRVR::from_json(settings).unwrap_err().to_string().contains("wavelet"));
+}
+
+#[test]
+fn wavelets_of_padded_rows() {
+    let (x, clean, y) = doppler(200, 0.05, 7);
+    for padding in [Padding::Symmetric, Padding::Periodic] {
+        let model = fit(&WaveletRVR::new().padding(padding), &x, &y);
+        let fitted = model.predict(DenseView::by_rows(&x, 200, 1).unwrap()).unwrap();
+        assert!(mean_square(&fitted, &clean) < 0.006, "{padding:?}");
+        assert!(model.report().notes[0].contains("padded to 256"));
+    }
+}
+
+#[test]
+fn wavelets_of_degenerate_targets() {
+    let x: Vec<f64> = (0..64).map(f64::from).collect();
+    let model = fit(&WaveletRVR::new(), &x, &[3.0; 64]);
+    assert_eq!((model.n_terms(), model.intercept()), (0, 3.0));
+    let model = fit(&WaveletRVR::new(), &x[..1], &[2.0]);
+    assert_eq!((model.n_terms(), model.intercept()), (0, 2.0));
+    let noise = Random::new(8).normals(64);
+    assert!(
+        fit(&WaveletRVR::new().sparsity(Sparsity::Rule(SparsityRule::Ric)), &x, &noise).n_terms()
+            < 3
+    );
+    // No noise at all.
+    let step: Vec<f64> = (0..64).map(|i| f64::from(i / 32)).collect();
+    let model = fit(&WaveletRVR::new().wavelet("haar"), &x, &step);
+    assert_eq!(model.n_terms(), 1);
+    assert!(
+        mean_square(&model.predict(DenseView::by_rows(&x, 64, 1).unwrap()).unwrap(), &step) < 1e-6
+    );
+    let few = fit(&WaveletRVR::new().max_terms(2), &x, &noise);
+    assert!(few.n_terms() <= 2);
+}
+
+fn learn(method: &AdaptiveRVR, x: &[f64], columns: usize, y: &[f64]) -> Model {
+    let view = DenseView::by_rows(x, y.len(), columns).unwrap();
+    method.fit(&Dataset::new(view, y).unwrap()).unwrap()
+}
+
+/// Every seed ends about as high as the lowest of the reference, and the best as high as its
+/// median; errors stay in its range.
+#[test]
+fn kernels_of_the_reference() {
+    let (x, clean, y) = reference_doppler();
+    let view = DenseView::by_rows(&x, 128, 1).unwrap();
+    let expected = reference("arvm_doppler");
+    let cases =
+        [("exact_c_logN_2", Variant::Exact), ("paper_eq44_eq41rep_c_logN_2", Variant::Paper)];
+    for (case, variant) in cases {
+        let list = |name: &str| -> Vec<f64> {
+            let mut values: Vec<f64> = expected[case][name]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|v| v.as_f64().unwrap())
+                .collect();
+            values.sort_by(f64::total_cmp);
+            values
+        };
+        let (objectives, errors, terms) = (list("objective"), list("mse"), list("n_rv"));
+        let c = expected[case]["c"].as_f64().unwrap();
+        let mut best = f64::NEG_INFINITY;
+        for seed in 0..10 {
+            let method = AdaptiveRVR::new()
+                .sparsity(Sparsity::Number(c))
+                .variant(variant)
+                .parameter_price(0.0)
+                .starts(100)
+                .fit_intercept(Intercept::None)
+                .standardize(false)
+                .random_state(seed);
+            let model = learn(&method, &x, 1, &y);
+            let objective = -model.report().objective;
+            best = best.max(objective);
+            let error = mean_square(&model.predict(view).unwrap(), &clean);
+            assert!(model.report().termination.is_converged());
+            assert!(objective > objectives[0] - 1.0, "{case}, {seed}: {objective}");
+            assert!(error < errors[4], "{case}, {seed}: {error}");
+            assert!(model.n_terms() as f64 <= terms[4], "{case}, {seed}: {}", model.n_terms());
+        }
+        assert!(best > objectives[2], "{case}: {best}");
+    }
+}
+
+#[test]
+fn widths_of_their_own_tell_features_apart() {
+    let mut random = Random::new(11);
+    let x: Vec<f64> = (0..900).map(|_| 4.0 * random.uniform() - 2.0).collect();
+    let y: Vec<f64> =
+        x.chunks(3).map(|x| (-x[1] * x[1] / 0.3).exp() + 0.05 * random.normal()).collect();
+    let model = learn(&AdaptiveRVR::new().anisotropic(true), &x, 3, &y);
+    let relevances = &model.report().relevances;
+    assert!(relevances[1] > 10.0 * relevances[0].max(relevances[2]), "{relevances:?}");
+    assert!(model.n_terms() <= 2, "{}", model.explain());
+    let size = |k: &usize| model.terms()[*k].effect().abs();
+    let k = (0..model.n_terms()).max_by(|a, b| size(a).total_cmp(&size(b))).unwrap();
+    let learnt = model.learnt().unwrap();
+    let (centre, width) = (learnt.centre(k).unwrap(), learnt.width(k).unwrap());
+    assert!(centre[1].abs() < 0.1 && (width[1] / 0.3f64.sqrt() - 1.0).abs() < 0.2, "{width:?}");
+    assert!(width[0] > 3.0 && width[2] > 3.0, "{width:?}");
+}
+
+#[test]
+fn the_best_family_wins() {
+    let mut random = Random::new(12);
+    let x: Vec<f64> = (0..200).map(|i| 0.05 * f64::from(i)).collect();
+    let families = [Family::Rbf, Family::Laplacian, Family::Linear];
+    let truth = |x: f64| 0.8 * x + 2.0 * (-(x - 3.0).abs() / 0.3).exp();
+    let y: Vec<f64> = x.iter().map(|x| truth(*x) + 0.05 * random.normal()).collect();
+    let model = learn(&AdaptiveRVR::new().families(families), &x, 1, &y);
+    let learnt = model.learnt().unwrap();
+    let kinds: Vec<Family> = (0..model.n_terms()).map(|k| learnt.family(k)).collect();
+    assert_eq!(model.n_terms(), 2, "{}", model.explain());
+    assert!(kinds.contains(&Family::Linear) && kinds.contains(&Family::Laplacian), "{kinds:?}");
+    let trend = model.terms().iter().find(|t| t.name == "x1").unwrap();
+    assert!((trend.weight() - 0.8).abs() < 0.05, "{}", trend.weight());
+}
+
+#[test]
+fn learnt_kernels_predict_with_their_uncertainty() {
+    let (x, clean, y) = doppler(500, 0.1, 13);
+    let model = learn(&AdaptiveRVR::new(), &x, 1, &y);
+    let view = DenseView::by_rows(&x, 500, 1).unwrap();
+    let error = mean_square(&model.predict(view).unwrap(), &clean);
+    assert!(error < 0.004, "{error}");
+    assert!((model.noise_std().unwrap() / 0.1 - 1.0).abs() < 0.15);
+    let mut random = Random::new(14);
+    let intervals = model.predict_interval(view, 0.9).unwrap();
+    let inside = (0..500)
+        .filter(|&i| {
+            let new = clean[i] + 0.1 * random.normal();
+            (intervals[(i, 0)]..=intervals[(i, 1)]).contains(&new)
+        })
+        .count();
+    assert!((0.85..0.95).contains(&(inside as f64 / 500.0)), "{inside}");
+    let copy = Model::from_json(&model.to_json().unwrap()).unwrap();
+    assert_eq!(copy.predict(view).unwrap(), model.predict(view).unwrap());
+    assert_eq!(copy.learnt(), model.learnt());
+}
+
+/// Noise alone has no kernel, and neither do settings that make no sense.
+#[test]
+fn learning_in_vain() {
+    let mut random = Random::new(15);
+    let (x, y) = (random.normals(400), random.normals(200));
+    let model = learn(&AdaptiveRVR::new().sparsity(Sparsity::Rule(SparsityRule::Ric)), &x, 2, &y);
+    assert_eq!(model.n_terms(), 0, "{}", model.explain());
+    assert!(model.report().notes[0].contains("no kernel"));
+    for (settings, part) in [
+        (r#"{"gamma": 1.0}"#, "gamma"),
+        (r#"{"families": ["cosine"]}"#, "families"),
+        (r#"{"families": []}"#, "at least one"),
+        (r#"{"starts": 0}"#, "starts"),
+        (r#"{"parameter_price": -1}"#, "parameter_price"),
+    ] {
+        let data = Dataset::new(DenseView::by_rows(&x, 200, 2).unwrap(), &y).unwrap();
+        let error = fewer::method::fit("arvm", settings, None, &data, &fewer::engine::Silent);
+        assert!(error.unwrap_err().to_string().contains(part), "{settings}");
+    }
+}
