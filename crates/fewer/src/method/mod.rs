@@ -1,8 +1,8 @@
 //! The methods of the papers: each a small file that names a likelihood, a prior, a basis and an
 //! engine.
 
-mod bayesian_lasso;
 mod adaptive_rvr;
+mod bayesian_lasso;
 mod bls;
 mod classes;
 mod common;
@@ -24,8 +24,8 @@ mod sparse_regressor;
 mod training;
 mod wavelet_rvr;
 
-pub use bayesian_lasso::{BayesianLasso, Estimate};
 pub use adaptive_rvr::AdaptiveRVR;
+pub use bayesian_lasso::{BayesianLasso, Estimate};
 pub use bls::BLS;
 pub use classes::{BalancedRule, ClassWeight};
 pub use common::BasisKind;
