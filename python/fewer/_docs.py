@@ -48,8 +48,8 @@ warm_start : bool, default=False
     the basis are the same.
 lam_rule : {"active", "hyperprior"}, default="active"
     How λ is found where it is not given: 2(k − 1)/Σ of the variances of the k terms kept, as the
-    published code has it (which may go round in a circle, of which the λ in the middle is then
-    taken), or at its best under a hyperprior. Neither leaves a model of pure noise empty; the
+    published code has it (which may go round in a circle, of which the fit of highest evidence is
+    then given), or at its best under a hyperprior. Neither leaves a model of pure noise empty; the
     first keeps least of it (benchmarks/results/lam_rule.md).
 multiclass : {"ovr", "multinomial"}, default="ovr"
     More than two classes one against the rest, or all of them jointly, the last being the

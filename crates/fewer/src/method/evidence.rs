@@ -350,7 +350,8 @@ impl Evidence<'_> {
         }
         if found.cycled {
             notes.push(
-                "λ and the terms went round in a circle: λ is the one in the middle of it"
+                "λ and the terms went round in a circle: λ is that of the fit of highest evidence \
+                 among them"
                     .to_string(),
             );
         }

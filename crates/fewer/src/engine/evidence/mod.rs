@@ -508,22 +508,18 @@ impl<'a> Ascent<'a> {
         columns
     }
 
-    /// Remembers terms and λ. Where they were there before, the state since whose λ is nearest to
-    /// the mean of the logarithms.
+    /// Remembers terms and λ. Where they were there before, the state of highest evidence since.
     ///
     /// The λ of the published code is not the maximum of one objective, so that it may go round in
-    /// a circle with the terms; the evidence would always take the smallest.
+    /// a circle with the terms.
     fn seen_before(&self, seen: &mut Vec<(Vec<usize>, i64, Saved)>) -> Option<Saved> {
         let terms = self.sorted();
         let lam = (1e6 * self.prior.lam().unwrap_or(0.0).max(1e-300).ln()).round() as i64;
         let value = self.objective().log_evidence(&self.posterior);
         let long = (seen.len() >= LONGEST_CIRCLE).then_some(LONGEST_CIRCLE / 2);
         if let Some(first) = seen.iter().position(|s| s.0 == terms && s.1 == lam).or(long) {
-            let states: Vec<Saved> = seen.drain(first..).map(|s| s.2).collect();
-            let log = |s: &Saved| s.lam.unwrap_or(0.0).max(1e-300).ln();
-            let mean = states.iter().map(log).sum::<f64>() / states.len() as f64;
-            let far = |s: &Saved| (log(s) - mean).abs();
-            return states.into_iter().min_by(|a, b| far(a).total_cmp(&far(b)));
+            let states = seen.drain(first..).map(|s| s.2);
+            return states.max_by(|a, b| a.value.total_cmp(&b.value));
         }
         seen.push((terms, lam, self.saved(value)));
         None
