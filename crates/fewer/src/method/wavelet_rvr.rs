@@ -169,16 +169,14 @@ impl WaveletRVR {
         if features.columns() != 1 {
             return refused(
                 format!("a wavelet of {} features", features.columns()),
-                "WaveletRVR takes one feature with equally spaced values; AdaptiveRVR and RVR \
-                 take any"
-                    .into(),
+                "WaveletRVR takes one feature with equally spaced values; RVR takes any".into(),
             );
         }
         if let Some(i) = data.weights().and_then(|w| w.iter().position(|w| *w != 1.0)) {
             return refused(
                 format!("a row {} that weighs other than 1", i + 1),
                 "WaveletRVR needs rows of equal weight, which keep wavelets orthogonal; leave \
-                 sample weights out, or take AdaptiveRVR or RVR"
+                 sample weights out, or take RVR"
                     .into(),
             );
         }
@@ -201,7 +199,7 @@ impl WaveletRVR {
                     value: format!("the value is {}", x[i]),
                     expected: format!(
                         "equally spaced values are expected, here {} (in steps of {} from {}); \
-                         AdaptiveRVR and RVR take any",
+                         RVR takes any",
                         number(expected),
                         number(step),
                         number(first)
