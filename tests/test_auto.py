@@ -73,6 +73,10 @@ def test_classes():
     two = np.where(y[::3] > 1, 1, 0)
     by_task = auto(X[::3], two, task="classification", max_terms=2, scoring="error", cv=3)
     assert by_task.n_terms_ <= 2
+    # One against the rest would keep two for each class.
+    for limit in (2, 4):
+        limited = auto(X[::3], names[::3], max_terms=limit, cv=3)
+        assert 0 < limited.n_terms_ <= limit
 
 
 def test_limits(linear):

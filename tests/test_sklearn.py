@@ -90,12 +90,7 @@ MIRRORED = (
 )
 NO_KERNEL = "the inputs of the check are no kernel values: they are not square"
 IN_ORDER = "landmarks are drawn among the rows in their order, which the check changes"
-OTHER_DRAWS = (
-    "with rows repeated there are more rows than columns, without them fewer: the sampler then has "
-    "another form, and other random numbers"
-)
 NOT_APPLICABLE = [
-    (BayesianLasso(), "sample_weight_equivalence", OTHER_DRAWS),
     (PAPER, "sample_weight_equivalence", EXACT),
     (ProbitClassifier(basis="rbf"), "sample_weights_invariance", MIRRORED),
     (SparseRegressor(basis="precomputed"), "estimators_nan_inf", NO_KERNEL),

@@ -275,9 +275,10 @@ impl BayesianLasso {
         }
         let (warmup, draws) = self.lengths();
         let scales = scales(shared);
-        self.check_memory(shared, draws)?;
+        let by_rows = takes_rows(shared)?;
+        self.check_memory(shared, draws, by_rows)?;
         let problem = Problem {
-            data: regression(shared, &scales, y)?,
+            data: regression(shared, &scales, y.filter(|_| by_rows))?,
             square: shared.weight,
             freedom,
             noise: match noise {
@@ -308,12 +309,12 @@ impl BayesianLasso {
     }
 
     /// Draws are held by chain, and then by number.
-    fn check_memory(&self, shared: &Shared<'_>, draws: usize) -> Result<()> {
+    fn check_memory(&self, shared: &Shared<'_>, draws: usize, by_rows: bool) -> Result<()> {
         let own = &self.0;
         let (columns, chains) = (shared.usable.len() as f64, own.chains as f64);
-        let rows = match shared.gram {
-            Some(_) => 0.0,
-            None => shared.rows as f64 * columns * (1.0 + chains),
+        let rows = match by_rows {
+            false => 0.0,
+            true => shared.rows as f64 * columns * (1.0 + chains),
         };
         let needed = 8.0 * (2.0 * (columns + 4.0) * draws as f64 * chains + rows);
         if needed <= own.common.memory_limit {
@@ -637,10 +638,20 @@ fn scales(shared: &Shared<'_>) -> Scales {
     Scales { factors: relative.iter().map(|s| lam / s).collect(), lam }
 }
 
-/// Least squares in the sampler's units.
+/// Whether the sampler takes rows: where they do not determine all weights. Repeating rows does not
+/// change that, so draws are the same for repeated and for weighted rows.
+fn takes_rows(shared: &Shared<'_>) -> Result<bool> {
+    match &shared.gram {
+        _ if shared.design.is_none() => Ok(false),
+        None => Ok(true),
+        Some(gram) => gibbs::is_singular(gram, &shared.usable, shared.observer),
+    }
+}
+
+/// Least squares in the sampler's units, of rows where they are given.
 fn regression(shared: &Shared<'_>, scales: &Scales, y: Option<&[f64]>) -> Result<Regression> {
     let (usable, factors) = (&shared.usable, &scales.factors);
-    if let (None, Some(design), Some(y)) = (&shared.gram, shared.design, y) {
+    if let (Some(design), Some(y)) = (shared.design, y) {
         let root = |i: usize| design.weights().map_or(1.0, |w| w[i].sqrt());
         let mut x = design.copy(usable);
         let n = x.rows();

@@ -5,7 +5,7 @@ use super::folds::CrossValidation;
 use super::score::{Direction, Score, task_of};
 use super::selection::mean_and_error;
 use crate::basis::UserFunction;
-use crate::data::Dataset;
+use crate::data::{Dataset, Target};
 use crate::engine::{Interrupted, Observer, SelectionProgress};
 use crate::error::{Error, Result};
 use crate::method::{Task, fit};
@@ -18,6 +18,8 @@ use std::time::{Duration, Instant};
 struct Size {
     rows: usize,
     columns: usize,
+    /// 0 for numbers.
+    classes: usize,
 }
 
 impl Size {
@@ -27,6 +29,9 @@ impl Size {
     }
 }
 
+/// Methods that tell each class from the rest by terms of its own: `max_terms` is for each.
+const BY_CLASS: [&str; 2] = ["probit", "rvc"];
+
 /// A method with settings that takes part.
 struct Entrant {
     name: &'static str,
@@ -34,6 +39,16 @@ struct Entrant {
     task: Task,
     settings: &'static str,
     suits: fn(&Size) -> bool,
+}
+
+impl Entrant {
+    /// `max_terms` for the method, such that its model has at most `limit` distinct terms.
+    fn share_of(&self, limit: usize, size: &Size) -> usize {
+        match size.classes {
+            classes @ 3.. if BY_CLASS.contains(&self.method) => limit / classes,
+            _ => limit,
+        }
+    }
 }
 
 /// Kernels are centred on all rows, so that their number is limited.
@@ -226,14 +241,19 @@ pub fn auto(
     let folds = CrossValidation::new(own.cv.unwrap_or(5)).shuffled(own.random_state.unwrap_or(0));
     let budget = own.max_time.and_then(|t| Duration::try_from_secs_f64(TRYING * t).ok());
     let until = Until { observer, deadline: budget.and_then(|b| started.checked_add(b)) };
-    let size = Size { rows: data.rows(), columns: data.features().columns() };
-    let entrants = ENTRANTS.iter().filter(|e| e.task == task && (e.suits)(&size));
+    let classes = match data.target() {
+        Target::Numbers(_) => 0,
+        Target::Labels { classes, .. } => classes.len(),
+    };
+    let size = Size { rows: data.rows(), columns: data.features().columns(), classes };
+    let has_room = |e: &Entrant| own.max_terms.is_none_or(|m| m == 0 || e.share_of(m, &size) > 0);
+    let entrants = ENTRANTS.iter().filter(|e| e.task == task && (e.suits)(&size) && has_room(e));
     let mut tried: Vec<Tried> = Vec::new();
     let mut by_fold: Vec<Vec<f64>> = Vec::new();
     let mut first_error = None;
     for entrant in entrants {
         observer.check()?;
-        let settings = settings_of(entrant, &own)?;
+        let settings = settings_of(entrant, &own, &size)?;
         let began = Instant::now();
         let mut entry = Tried {
             name: entrant.name.into(),
@@ -318,13 +338,13 @@ fn chosen_score(own: &Settings, task: Task) -> Result<Score> {
 }
 
 /// The entrant's settings with those that all have.
-fn settings_of(entrant: &Entrant, own: &Settings) -> Result<Map<String, Value>> {
+fn settings_of(entrant: &Entrant, own: &Settings, size: &Size) -> Result<Map<String, Value>> {
     let mut settings: Map<String, Value> = serde_json::from_str(entrant.settings)
         .map_err(|e| Error::setting("settings", entrant.settings, e.to_string()))?;
     let mut set = |name: &str, value: Option<Value>| {
         settings.extend(value.map(|value| (name.to_string(), value)));
     };
-    set("max_terms", own.max_terms.map(Value::from));
+    set("max_terms", own.max_terms.map(|m| Value::from(entrant.share_of(m, size))));
     set("standardize", own.standardize.map(Value::from));
     set("memory_limit", own.memory_limit.map(Value::from));
     set("random_state", own.random_state.map(Value::from));

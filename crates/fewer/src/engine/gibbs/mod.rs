@@ -16,7 +16,7 @@ mod weights;
 
 pub use diagnostics::Diagnostic;
 pub(crate) use diagnostics::Ranks;
-pub(crate) use weights::Regression;
+pub(crate) use weights::{Regression, is_singular};
 
 use super::{Observer, Progress};
 use crate::error::Result;

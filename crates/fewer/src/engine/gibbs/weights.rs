@@ -65,6 +65,40 @@ impl Regression {
     }
 }
 
+/// What is left of a squared length counts as nothing below this part of it: rounding of XᵀX.
+const SINGULAR: f64 = 1e-11;
+
+/// Whether XᵀX of these columns has less than full rank.
+pub(crate) fn is_singular(
+    gram: &Matrix,
+    columns: &[usize],
+    observer: &dyn Observer,
+) -> Result<bool> {
+    let p = columns.len();
+    let mut rows: Vec<f64> = Vec::with_capacity(p * p);
+    for (i, &a) in columns.iter().enumerate() {
+        if i % 64 == 0 {
+            observer.check()?;
+        }
+        let square = gram[(a, a)];
+        let mut left = square;
+        let mut own = Vec::with_capacity(p);
+        for (j, &b) in columns[..i].iter().enumerate() {
+            let other = &rows[j * p..j * p + j + 1];
+            let value = (gram[(b, a)] - dot(&own, &other[..j])) / other[j];
+            left -= value * value;
+            own.push(value);
+        }
+        if left.is_nan() || left <= SINGULAR * square {
+            return Ok(true);
+        }
+        own.push(left.sqrt());
+        own.resize(p, 0.0);
+        rows.extend(own);
+    }
+    Ok(false)
+}
+
 /// Up to this order plain loops beat calls of the library.
 const SMALL: usize = 40;
 
