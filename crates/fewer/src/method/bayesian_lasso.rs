@@ -82,7 +82,7 @@ pub enum Estimate {
 /// assert!(low < 3.0 && 3.0 < high);
 /// # Ok::<(), fewer::Error>(())
 /// ```
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct BayesianLasso(Settings);
 
@@ -118,12 +118,6 @@ impl Default for Settings {
             thin: 1,
             common: Common { tol: TOL, max_iter: MAX_ITER, ..Common::default() },
         }
-    }
-}
-
-impl Default for BayesianLasso {
-    fn default() -> Self {
-        Self(Settings::default())
     }
 }
 
@@ -359,7 +353,7 @@ impl BayesianLasso {
         let length = chains[0].len();
         let columns = shared.usable.len();
         let all = |of: &dyn Fn(&gibbs::Chain) -> &[f64]| -> Vec<f64> {
-            chains.iter().flat_map(|c| of(c)).copied().collect()
+            chains.iter().flat_map(of).copied().collect()
         };
         let of_column = |k: usize| -> Vec<f64> {
             let values = chains.iter().flat_map(|c| c.weights.chunks_exact(columns));

@@ -35,6 +35,7 @@ pub use probit_classifier::ProbitClassifier;
 pub use rmlr::RMLR;
 pub use rvc::{Multiclass, RVC};
 pub use rvr::{RVR, Sparsity, SparsityRule};
+pub(crate) use settings::check_number;
 pub use settings::{Intercept, PriorKind, Variant};
 pub use smlr::SMLR;
 pub use sparse_regressor::SparseRegressor;

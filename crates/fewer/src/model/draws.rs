@@ -17,6 +17,9 @@ pub struct Draw {
     pub weights: Vec<Vec<f64>>,
 }
 
+/// Of one output the value where every term is at its centre, and the weight of each term.
+type Drawn = (f64, Vec<f64>);
+
 /// Pivots of a correlation matrix below this are rounding.
 const ROUNDING: f64 = 1e-14;
 
@@ -55,9 +58,8 @@ fn root(matrix: &Matrix) -> Matrix {
 }
 
 impl Model {
-    /// Bases and weights of so many draws: by draw and output the base, then the weight of each
-    /// term.
-    fn drawn(&self, draws: usize, seed: u64) -> Result<Vec<Vec<(f64, Vec<f64>)>>> {
+    /// So many draws, of each output.
+    fn drawn(&self, draws: usize, seed: u64) -> Result<Vec<Vec<Drawn>>> {
         if let Some(sampled) = &self.draws {
             // They are draws already.
             let (count, mut next) = (sampled.base().len(), uniform(seed));
@@ -78,7 +80,7 @@ impl Model {
         }
         let root = root(&covariance);
         let mut next = normal(seed);
-        let mean: Vec<(f64, Vec<f64>)> = (0..self.outputs())
+        let mean: Vec<Drawn> = (0..self.outputs())
             .map(|o| (self.base[o], self.terms.iter().map(|t| t.weights[o]).collect()))
             .collect();
         Ok((0..draws)

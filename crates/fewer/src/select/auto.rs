@@ -8,7 +8,7 @@ use crate::basis::UserFunction;
 use crate::data::{Dataset, Target};
 use crate::engine::{Interrupted, Observer, SelectionProgress};
 use crate::error::{Error, Result};
-use crate::method::{Task, fit};
+use crate::method::{Task, check_number, fit};
 use crate::model::Model;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -229,6 +229,7 @@ pub fn auto(
                      random_state and n_jobs; all else it chooses itself";
         Error::setting("settings", settings, format!("auto has the settings {known} ({e})"))
     })?;
+    check_number("max_time", own.max_time, false)?;
     if functions.is_some() {
         return Err(Error::setting(
             "basis",

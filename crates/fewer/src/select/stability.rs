@@ -90,6 +90,15 @@ impl Stability {
 /// Positions of the terms of a fit, for each λ.
 type Kept = Vec<Vec<usize>>;
 
+/// What the fits on one half of the rows tell.
+struct Half {
+    kept: Kept,
+    /// Columns that could have been kept.
+    candidates: usize,
+    names: Vec<(usize, String)>,
+    converged: bool,
+}
+
 /// Fits a method to many halves of the rows and counts how often it keeps each term.
 ///
 /// ```
@@ -127,7 +136,7 @@ pub fn stability(
         settings.remove("lam");
     }
     let (done, started) = (AtomicUsize::new(0), Instant::now());
-    let one = |half: usize| -> Result<(Kept, usize, Vec<(usize, String)>, bool)> {
+    let one = |half: usize| -> Result<Half> {
         let watch = StopOnly(observer);
         watch.check()?;
         let training = TrainingPart::new(data, &split, half)?;
@@ -151,7 +160,10 @@ pub fn stability(
         let kept = models.iter().map(|m| m.terms().iter().map(|t| t.index).collect()).collect();
         let names = models.iter().flat_map(|m| m.terms()).map(|t| (t.index, t.name.clone()));
         let converged = models.iter().all(|m| m.report().termination.is_converged());
-        Ok((kept, models.first().map_or(0, Model::basis_size), names.collect(), converged))
+        // What takes no part cannot be selected by chance.
+        let usable = |m: &Model| m.basis_size().saturating_sub(m.report().dropped.len());
+        let candidates = models.iter().map(usable).min().unwrap_or(0);
+        Ok(Half { kept, candidates, names: names.collect(), converged })
     };
     let (parts, failure) =
         on_threads(n_jobs, || Ok(in_order(split.len(), fits_at_once(&settings, data), one)))?;
@@ -159,12 +171,12 @@ pub fn stability(
         return Err(error);
     }
     let parts: Vec<_> = parts.into_iter().flatten().collect();
-    let names: BTreeMap<usize, String> = parts.iter().flat_map(|p| p.2.clone()).collect();
-    let mut found = counted(parts.iter().map(|p| &p.0), &names, options)?;
-    found.candidates = parts.iter().map(|p| p.1).max().unwrap_or(0);
+    let names: BTreeMap<usize, String> = parts.iter().flat_map(|p| p.names.clone()).collect();
+    let mut found = counted(parts.iter().map(|p| &p.kept), &names, options)?;
+    found.candidates = parts.iter().map(|p| p.candidates).min().unwrap_or(0);
     judge(&mut found, options)?;
     found.notes.extend(split.notes().iter().cloned());
-    let stopped = parts.iter().filter(|p| !p.3).count();
+    let stopped = parts.iter().filter(|p| !p.converged).count();
     if stopped > 0 {
         found.notes.push(format!(
             "{stopped} of {} fits did not converge: raise max_iter or max_time",

@@ -53,7 +53,7 @@ pub(super) struct Laplace<'a> {
     prior: &'a mut dyn EvidencePrior,
     options: &'a Options,
     observer: &'a dyn Observer,
-    /// Columns that are or were active.
+    /// Columns that are active or being tried.
     held: HashMap<usize, Arc<[f64]>>,
     pub(super) at: Mode,
     pub(super) value: f64,
@@ -352,6 +352,8 @@ impl<'a> Laplace<'a> {
     pub(super) fn with(&mut self, added: &[(usize, f64)]) -> Terms {
         let m = self.rows.usable.len();
         let mut terms = self.at.terms.clone();
+        let active: HashSet<usize> = terms.places.iter().map(|v| v % m).collect();
+        self.held.retain(|c, _| active.contains(c));
         let missing: Vec<usize> =
             added.iter().map(|a| a.0 % m).filter(|c| !self.held.contains_key(c)).collect();
         for (c, column) in missing.iter().zip(self.rows.columns(&missing)) {

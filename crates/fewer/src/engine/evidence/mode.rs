@@ -1,6 +1,6 @@
 //! The mode of the weights where the target is not Gaussian, and the curvature there.
 
-use super::posterior::{Active, Posterior};
+use super::posterior::{Active, Posterior, too_large};
 use crate::design::Design;
 use crate::engine::Observer;
 use crate::error::Result;
@@ -142,6 +142,10 @@ fn inverse(matrix: &Matrix, observer: &dyn Observer) -> Result<(Matrix, f64)> {
     let mean = (0..order).map(|i| matrix[(i, i)]).sum::<f64>() / order.max(1) as f64;
     let mut ridge = 0.0;
     let factor = loop {
+        observer.check()?;
+        if !f64::is_finite(ridge + mean) {
+            return Err(too_large());
+        }
         let mut trial = matrix.clone();
         (0..order).for_each(|i| trial[(i, i)] += ridge);
         match Cholesky::new(trial, observer)? {

@@ -1,7 +1,7 @@
 //! The posterior of the weights, N(μ, Σ), for given precisions, and its rank-one updates.
 
 use crate::engine::Observer;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::linalg::{Cholesky, Matrix, axpy, cross_products, dot};
 
 /// What the data says of the active columns F (of unit length) and the target t.
@@ -32,6 +32,14 @@ pub(super) struct Posterior {
     pub residual_square: f64,
 }
 
+/// What is left to say of a matrix with an entry that is no number.
+pub(super) fn too_large() -> Error {
+    Error::Unavailable {
+        what: "a fit whose products are beyond floating point".into(),
+        hint: "rescale the columns, or the weights of the rows".into(),
+    }
+}
+
 impl Posterior {
     /// From the Cholesky factor of I + A^-½βFᵀFA^-½, whose eigenvalues are at least 1: it exists
     /// for precisions of any size.
@@ -48,8 +56,12 @@ impl Posterior {
             }
             matrix
         };
-        let mut ridge = 0.0;
+        let mut ridge = 0.0_f64;
         let factor = loop {
+            observer.check()?;
+            if !ridge.is_finite() {
+                return Err(too_large());
+            }
             match Cholesky::new(scaled(ridge), observer)? {
                 Ok(factor) => break factor,
                 // Only rounding in FᵀF can make it indefinite.

@@ -154,10 +154,10 @@ impl<P: SampledPrior> Walk<'_, P> {
         while chain.len() < options.draws {
             if step % LOOK == 0 {
                 self.look(step, &chain)?;
-                late = options.deadline.is_some_and(|d| Instant::now() >= d);
-                if late && chain.len() >= FEWEST {
-                    break;
-                }
+            }
+            late = late || options.deadline.is_some_and(|d| Instant::now() >= d);
+            if late && chain.len() >= FEWEST {
+                break;
             }
             let mut quadratic = weights.condition(&variances, 1.0)?;
             if let Some(other) = &mut other {
@@ -195,7 +195,8 @@ impl<P: SampledPrior> Walk<'_, P> {
             self.prior.draw(&w, &mut variances, &mut self.stream);
             step += 1;
             // Where time is short there is no warm-up, so that there is something to keep.
-            if step > options.warmup && (step - options.warmup) % options.thin == 0 || late {
+            if step > options.warmup && (step - options.warmup).is_multiple_of(options.thin) || late
+            {
                 let residual = (square / variance - 2.0 * product + fitted).max(0.0);
                 let deviance = 0.5 * (freedom * (2.0 * PI * variance).ln() + residual);
                 chain.weights.extend(w.iter().map(|w| sigma * w));
