@@ -54,7 +54,7 @@ pub enum Estimate {
 /// | `lam` | under its prior | λ |
 /// | `lam_shape`, `lam_rate` | 1, 1.78 for columns of unit length | r and δ |
 /// | `noise` | under its prior | standard deviation of the noise, in the units of y |
-/// | `estimate` | `median` | or `mean`: what is taken for weights |
+/// | `estimate` | `median` | or `mean`: what is taken for weights; with kernels take `mean`, for medians of weights that trade with each other do not add up to a fit |
 /// | `inclusion` | – | keep terms whose interval of this probability does not hold 0 |
 /// | `chains`, `draws`, `warmup`, `thin` | 4, 1000, 500, 1 | chains; of each: draws kept, draws thrown away before, and every how many one is kept |
 /// | `basis`, `degree`, `gamma`, `coef0` | `linear`, 2, `scale`, 1 | see [`BasisKind`] |
