@@ -1,5 +1,6 @@
 //! Rows whose noise has known relative precisions.
 
+use fewer::basis::Gamma;
 use fewer::data::{Dataset, DenseView};
 use fewer::method::{BLS, BasisKind, FastLaplace, Intercept, Lasso, RVR};
 use fewer::model::Model;
@@ -24,7 +25,10 @@ fn precisions_are_repetitions_where_the_noise_is_known() {
     let repeated = data.clone().with_weights(&precision[..]).unwrap();
     let precise = data.with_noise_precision(&precision[..]).unwrap();
     for intercept in [Intercept::Free, Intercept::None] {
-        let method = RVR::new().noise(NOISE).standardize(false).fit_intercept(intercept);
+        // A width of its own: the usual one follows the weighted variance of x.
+        let width = Gamma::Number(0.3);
+        let method =
+            RVR::new().noise(NOISE).gamma(width).standardize(false).fit_intercept(intercept);
         let (a, b) = (method.fit(&repeated).unwrap(), method.fit(&precise).unwrap());
         assert_eq!(b.noise_std(), Some(NOISE));
         let evidence = |m: &Model| m.report().log_evidence.unwrap();
