@@ -63,7 +63,7 @@ class WaveletRVR(Regressor):
     >>> rng = np.random.default_rng(0)
     >>> X = np.arange(256)[:, np.newaxis] / 256
     >>> y = (X[:, 0] >= 0.5) + 0.1 * rng.normal(size=256)
-    >>> WaveletRVR(wavelet="haar").fit(X, y).n_terms_
+    >>> WaveletRVR(wavelet="haar", sparsity="ric").fit(X, y).n_terms_
     1
     """
 
