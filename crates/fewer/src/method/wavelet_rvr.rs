@@ -41,7 +41,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// ```
 /// use fewer::data::{Dataset, DenseView};
-/// use fewer::method::WaveletRVR;
+/// use fewer::method::{Sparsity, SparsityRule, WaveletRVR};
 ///
 /// // A step in noise.
 /// let x: Vec<f64> = (0..256).map(|i| i as f64 / 256.0).collect();
@@ -49,7 +49,8 @@ use serde::{Deserialize, Serialize};
 /// let y: Vec<f64> =
 ///     x.iter().enumerate().map(|(i, x)| f64::from(u8::from(*x >= 0.5)) + noise(i)).collect();
 /// let data = Dataset::new(DenseView::by_rows(&x, 256, 1)?, &y)?;
-/// let model = WaveletRVR::new().wavelet("haar").fit(&data)?;
+/// let method = WaveletRVR::new().wavelet("haar").sparsity(Sparsity::Rule(SparsityRule::Ric));
+/// let model = method.fit(&data)?;
 /// assert_eq!(model.n_terms(), 1);
 /// # Ok::<(), fewer::Error>(())
 /// ```
