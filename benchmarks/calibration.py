@@ -132,7 +132,7 @@ def calibrate(here: Stage, adapter: Adapter, entry: Entry, say: Say) -> None:
 def remember_late(here: Stage, adapter: Adapter, entry: Entry) -> None:
     """Keep that a library had no result in time: it costs as long to find out again."""
     file = _cache(here, f"{adapter.name}-{entry.version}-late.txt")
-    if file is not None and entry.status == NOT_CONVERGED and here.case.goal is None:
+    if file is not None and entry.status == NOT_CONVERGED and not entry.records:
         file.write_text(entry.reason)
 
 
