@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 from sklearn import linear_model
+from sklearn.datasets import load_diabetes
 from sklearn.exceptions import ConvergenceWarning
 
 from fewer import EmptyModelWarning, Lasso, SparseRegressor
@@ -70,13 +71,48 @@ def test_scikit_learn_weights(data):
     assert ours.objective_ == pytest.approx(objective(ours, X, y, weights), rel=1e-9)
 
 
-@pytest.mark.parametrize("library", ["celer", "skglm"])
-def test_other_solvers(data, library):
-    other = pytest.importorskip(library)
-    X, y = data
-    ours = Lasso(lam_ratio=0.05, standardize=False, tol=1e-14).fit(X, y)
-    theirs = other.Lasso(alpha=ours.lam_ / len(y), tol=1e-12).fit(np.asfortranarray(X), y)
-    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-5)
+# Weights of celer 0.7.4 (tol 1e-15), which skglm 0.5 and scikit-learn 1.9 give to 2e-9.
+OF_CELER = {
+    0.1: {
+        1: -57.30952604287475, 2: 503.3580430724633, 3: 223.02648260667786,
+        6: -150.86540137566095, 8: 460.3181191291002, 11: 77.0144481730835,
+        13: 21.357069257814985, 19: 10.775297481343301, 28: 24.74828041325894,
+        29: 68.13215369440739, 63: 50.53868256658362,
+    },
+    0.02: {
+        0: 9.812200532659581, 1: -199.98128087766617, 2: 495.1659369302874,
+        3: 307.73198880024523, 4: -56.26832758816158, 6: -257.5256944747569,
+        8: 516.2876387178749, 9: 53.162377886166894, 10: 54.05391777683272,
+        11: 151.20258231643396, 13: 24.79972157677791, 15: -56.26049725528731,
+        16: 34.73050713314417, 18: 59.05014715678087, 19: 25.873907949071114,
+        20: 38.37436808242833, 21: 58.32723917109059, 23: -25.124328034199863,
+        24: 61.60703660423171, 28: 39.306466005984404, 29: 130.7285945010157,
+        37: 6.668207254318482, 39: 37.02853394152366, 42: -46.018548060469634,
+        45: 9.063024021451913, 46: -71.445800278933, 47: -0.41910870180750237,
+        52: 96.94293044015231, 53: 10.430145086911534, 55: -74.94422942766738,
+        59: -87.38727739878676, 60: 30.011146014351883, 61: -2.264081080423278,
+        63: 98.70961671992008,
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("ratio", OF_CELER)
+def test_celer(ratio):
+    X, y = load_diabetes(return_X_y=True)
+    # The square of sex is sex again: weights would not be unique.
+    pairs = [(i, j) for i in range(10) for j in range(i, 10) if (i, j) != (1, 1)]
+    X = np.column_stack([X] + [X[:, i] * X[:, j] for i, j in pairs])
+    X -= X.mean(axis=0)
+    X /= np.sqrt((X**2).sum(axis=0))
+    y -= y.mean()
+    lam = ratio * np.abs(X.T @ y).max()
+    ours = Lasso(lam=lam, standardize=False, fit_intercept=False, tol=1e-15).fit(X, y)
+    theirs = np.zeros(X.shape[1])
+    theirs[list(OF_CELER[ratio])] = list(OF_CELER[ratio].values())
+    np.testing.assert_allclose(ours.coef_, theirs, atol=1e-8 * np.abs(theirs).max())
+    assert ours.objective_ == pytest.approx(
+        0.5 * np.sum((y - X @ theirs) ** 2) + lam * np.abs(theirs).sum(), rel=1e-12
+    )
 
 
 def test_em(data):

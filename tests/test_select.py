@@ -21,7 +21,7 @@ from sklearn.model_selection import (
 )
 
 import fewer
-from fewer import Lasso, LassoCV, ProbitClassifier, SparseRegressor, cross_validate
+from fewer import BLS, RVR, Lasso, LassoCV, ProbitClassifier, SparseRegressor, cross_validate
 
 LAPLACE = SparseRegressor(prior="laplace", lam="cv", lams=6)
 PROBIT = ProbitClassifier(prior="laplace", lam="cv", lams=4, tol=1e-5)
@@ -221,10 +221,11 @@ def test_an_evaluation_is_scikit_learns(data):
     np.testing.assert_allclose(found.scores["mse"], -theirs["test_mse"])
     np.testing.assert_allclose(found.scores["mae"], -theirs["test_mae"])
     assert found.mean["mse"] == pytest.approx(found.scores["mse"].mean())
-    error = found.scores["mse"].std(ddof=1) / 2
-    assert found.standard_error["mse"] == pytest.approx(error)
     predictions = model_selection.cross_val_predict(model, X, y, cv=4)
     np.testing.assert_allclose(found.predictions, predictions)
+    between_folds = found.scores["mse"].std(ddof=1) / 2
+    between_rows = ((y - predictions) ** 2).std(ddof=1) / 60**0.5
+    assert found.standard_error["mse"] == pytest.approx(max(between_folds, between_rows))
     np.testing.assert_array_equal(found.rows, np.arange(60))
     assert found.pooled["r2"] == pytest.approx(metrics.r2_score(y, predictions))
     assert found.chosen == []
@@ -269,7 +270,7 @@ def test_an_evaluation_is_a_table_and_plain_data(data, capsys):
     assert ", lam " in lines[0]
     assert [line.split()[0] for line in lines[1:]] == ["score", "mse", "r2"]
     assert found.mean["r2"] == found.pooled["r2"]  # one row has no R²
-    assert found.standard_error["r2"] is None
+    assert 0 < found.standard_error["r2"] < 1
     assert json.loads(json.dumps(found.to_dict()))["mean"] == found.mean
     assert capsys.readouterr().err.splitlines()[-1] == "fit 60 of 60"
 
@@ -289,7 +290,16 @@ def test_groups_and_weights_of_an_evaluation(data):
         assert found.scores["mse"][k] == pytest.approx(np.average(square, weights=weights[test]))
     part = cross_validate(model, X, y, cv=[(np.arange(40), np.arange(40, 60))])
     np.testing.assert_array_equal(part.rows, np.arange(40, 60))
-    assert part.standard_error["mse"] is None
+    square = (y[40:] - part.predictions) ** 2
+    assert part.standard_error["mse"] == pytest.approx(square.std(ddof=1) / 20**0.5)
+
+
+def test_the_price_of_a_parameter_is_chosen(data):
+    model = RVR(basis="linear", sparsity="cv", cv=3).fit(*data)
+    assert list(model.selection_.values("sparsity")) == ["none", "aic", "bic", "ric"]
+    assert model.selection_.points[model.selection_.chosen]["sparsity"] in repr(model.selection_)
+    with pytest.raises(ValueError, match="say which to try in lams"):
+        BLS(lam="cv").fit(*data)
 
 
 def test_evaluations_refuse(data):

@@ -54,8 +54,9 @@ lam_rule : {"active", "hyperprior"}, default="active"
 multiclass : {"ovr", "multinomial"}, default="ovr"
     More than two classes one against the rest, or all of them jointly, the last being the
     reference.
-sparsity : float or {"none", "aic", "bic", "ric"}, default="none"
-    c, the price of an effective parameter: a number, 0, 1, log(n)/2 or log(n).
+sparsity : float or {"none", "aic", "bic", "ric", "cv"}, default="none"
+    c, the price of an effective parameter: a number, 0, 1, log(n)/2 or log(n); or ``"cv"`` to
+    choose among these four by cross-validation.
 lam_shape : float, default=1.0
     r of the prior λ² ~ Gamma(r, δ), where λ is not given.
 lam_rate : float, optional

@@ -51,9 +51,17 @@ def settings(params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def words_of(params: Mapping[str, Any]) -> list[str]:
-    """Return the words that stand for λ and γ, where these are to be chosen."""
+    """Return the words that stand for λ, γ and c, where these are to be chosen."""
     words = [params[name] for name in ("lam", "gamma") if isinstance(params.get(name), str)]
+    if isinstance(params.get("sparsity"), str) and params["sparsity"] == "cv":
+        words.append("cv")
     return [word for word in words if word not in ("scale", "median")]
+
+
+def _cell(value: Any) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    return f"{value:.6g}"
 
 
 def numbers_of(name: str, values: ArrayLike) -> list[float]:
@@ -159,20 +167,22 @@ class Selection:
         kept = {name: found.get(name, []) for name in names}
         return cls(points=points, settings=list(found["points"][0]["settings"]), **kept)
 
-    def values(self, name: str) -> NDArray[np.float64]:
+    def values(self, name: str) -> NDArray[Any]:
         """Return one entry of all points as an array.
 
         Parameters
         ----------
         name : str
-            ``"lam"``, ``"gamma"``, ``"mean"``, ``"standard_error"``, ``"terms"`` or ``"scores"``.
+            ``"lam"``, ``"gamma"``, ``"sparsity"`` (words), ``"mean"``, ``"standard_error"``,
+            ``"terms"`` or ``"scores"``.
 
         Returns
         -------
         ndarray of shape (n_points,), or (n_points, n_folds) for the scores
             The values.
         """
-        return np.array([point[name] for point in self.points], dtype=np.float64)
+        dtype = None if name == "sparsity" else np.float64
+        return np.array([point[name] for point in self.points], dtype=dtype)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON or a data frame."""
@@ -188,7 +198,7 @@ class Selection:
         marks["chosen"] = self.chosen
         for mark, position in marks.items():
             cells = [self.points[position][name] for name in names]
-            table.append([mark, *("" if c is None else f"{c:.6g}" for c in cells)])
+            table.append([mark, *(_cell(c) for c in cells)])
         return "\n".join([*lines, *aligned(table)])
 
 

@@ -26,7 +26,9 @@ class Evaluation:
         Mean of each score over the folds; the pooled value where single folds do not define it,
         as R² of one row.
     standard_error : dict of str to float or None
-        Standard errors of these means.
+        Standard errors of these means: the larger of that between folds, deviation / √folds, and
+        that between rows, by the jackknife, for folds in which classes are in proportion are more
+        alike than chance would have it.
     scores : dict of str to ndarray of shape (n_folds,)
         The scores in each fold; empty where single folds do not define them.
     pooled : dict of str to float

@@ -18,7 +18,7 @@ from fewer._docs import documented
 from fewer._evidence import EvidenceRegressor, Variance
 from fewer._select import CV, Rule
 
-Sparsity = float | Literal["none", "aic", "bic", "ric"]
+Sparsity = float | Literal["none", "aic", "bic", "ric", "cv"]
 Solver = Literal["fast", "block"]
 
 

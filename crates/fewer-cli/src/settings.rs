@@ -96,8 +96,8 @@ pub struct Settings {
     /// Standard deviation of the noise [default: estimated]
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     noise: Option<f64>,
-    /// Relevance vectors: the price of an effective parameter, a number or a criterion [default:
-    /// none for rvm, bic for srvm]
+    /// Relevance vectors: the price of an effective parameter, a number or a criterion, or cv to
+    /// choose among these [default: none for rvm, bic for srvm]
     #[arg(long, value_name = "NUMBER|WORD", value_parser = sparsity, allow_negative_numbers = true)]
     sparsity: Option<Value>,
     /// Srvm: haar, db2 to db10 or sym4 to sym10 [default: sym8]
@@ -264,7 +264,9 @@ impl Settings {
     /// The word that says how a setting is chosen, if one is.
     pub fn word(&self) -> Option<&str> {
         let given = [&self.lam, &self.gamma].into_iter().flatten();
-        given.filter_map(Value::as_str).find(|word| *word == "cv" || CRITERIA.contains(word))
+        let word = |word: &&str| *word == "cv" || CRITERIA.contains(word);
+        let sparsity = self.sparsity.as_ref().and_then(Value::as_str).filter(|w| *w == "cv");
+        given.filter_map(Value::as_str).find(word).or(sparsity)
     }
 
     /// The word or number given for λ.
@@ -411,7 +413,7 @@ fn lam(text: &str) -> Result<Value, String> {
 }
 
 fn sparsity(text: &str) -> Result<Value, String> {
-    let words = ["none", "aic", "bic", "ric"];
+    let words = ["none", "aic", "bic", "ric", "cv"];
     match text.parse::<f64>() {
         _ if words.contains(&text) => Ok(json!(text)),
         Ok(number) if number.is_finite() => Ok(json!(number)),

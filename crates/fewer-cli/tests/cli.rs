@@ -689,6 +689,38 @@ fn ctrl_c_leaves_the_complete_part_of_a_search() {
     assert_eq!(place.text("table.csv"), "earlier");
 }
 
+/// A judgement by the folds that are complete, and of a path the same.
+#[cfg(unix)]
+#[test]
+fn ctrl_c_leaves_the_complete_folds() {
+    use std::io::{BufRead, BufReader, Read};
+    let place = Place::new();
+    place.put("houses.csv", houses(3000));
+    for (flags, said) in [
+        ("--method lasso --lams 300 --lam cv", "of 20 folds, which judge them"),
+        ("--method lasso --lams 300 --lam cv --nested", "of 20 folds are complete"),
+    ] {
+        let command =
+            "cv houses.csv --target price --basis polynomial --degree 4 --folds 20 --verbose";
+        let mut child = place
+            .command(&format!("{command} {flags}"))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut messages = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        messages.read_line(&mut line).unwrap();
+        interrupt(&child);
+        let output = child.wait_with_output().unwrap();
+        let mut rest = String::new();
+        messages.read_to_string(&mut rest).unwrap();
+        assert_eq!(output.status.code(), Some(130), "{line}{rest}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.contains(said), "{said}: {text}{rest}");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn ctrl_c_ends_the_reading_of_a_pipe() {

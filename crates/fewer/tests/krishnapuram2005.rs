@@ -146,21 +146,21 @@ fn solvers() -> [(Solver, Schedule); 4] {
 
 /// Fits by all solvers, which must agree, go down, and end with a certificate.
 fn agree(method: &SMLR, data: &Dataset<'_>, what: &str) {
-    let mut best = f64::INFINITY;
+    let mut objectives = Vec::new();
     for (solver, schedule) in solvers() {
         let method = method.clone().solver(solver).schedule(schedule).tol(1e-8).max_iter(200_000);
         let model = method.fit(data).unwrap();
         let report = model.report();
         assert!(report.termination.is_converged(), "{what}, {solver:?}: {:?}", report.notes);
         assert!(report.certificate.value <= 1e-8, "{what}, {solver:?}: {:?}", report.certificate);
-        best = best.min(report.objective);
-        let off = report.objective / best - 1.0;
-        assert!(off.abs() < 1e-7, "{what}, {solver:?}, {schedule:?}: {off:e}");
+        objectives.push(report.objective);
         for pair in report.trace.windows(2) {
             let rise = pair[1].objective / pair[0].objective - 1.0;
             assert!(rise < 1e-10, "{what}, {solver:?}, {schedule:?}: {rise:e}");
         }
     }
+    let best = objectives.iter().copied().fold(f64::INFINITY, f64::min);
+    assert!(objectives.iter().all(|o| o / best - 1.0 < 1e-7), "{what}: {objectives:?}");
 }
 
 fn sparse_copy(p: &Problem) -> SparseMatrix {
@@ -227,7 +227,7 @@ fn stationarity_holds_by_every_solver() {
     let lam = 2.0;
     for (solver, schedule) in solvers() {
         for which in [Parameterization::Reference, Parameterization::Symmetric] {
-            let method = SMLR::new().lam(lam).standardize(false).tol(1e-10).max_iter(100_000);
+            let method = SMLR::new().lam(lam).standardize(false).tol(1e-13).max_iter(100_000);
             let method = method.solver(solver).schedule(schedule).parameterization(which);
             let model = method.fit(&data).unwrap();
             let found = model.predict_probabilities(p.view()).unwrap();
@@ -248,7 +248,7 @@ fn stationarity_holds_by_every_solver() {
                     } else {
                         (pull - lam * w.signum()).abs()
                     };
-                    assert!(off < 1e-3 * lam, "{solver:?}, {which:?}, {c}, {j}: {off:e}");
+                    assert!(off < 1e-5 * lam, "{solver:?}, {which:?}, {c}, {j}: {off:e}");
                 }
             }
         }
@@ -363,8 +363,13 @@ fn no_penalty_on_separable_classes_ends() {
                     (0..model.outputs())
                         .all(|c| model.coefficients_of(c).iter().all(|w| w.is_finite()))
                 );
+                let notes = model.report().notes.join("; ");
                 let converged = model.report().termination.is_converged();
-                assert!(converged || !model.report().notes.is_empty(), "{solver:?}");
+                assert!(converged || !notes.is_empty(), "{solver:?}");
+                // Every row has a probability of more than a half.
+                let apart = model.report().objective < 2f64.ln();
+                assert_eq!(notes.contains("told apart without error"), apart, "{notes}");
+                assert!(apart || solver != Solver::Auto, "{notes}");
             }
         }
     }

@@ -16,7 +16,7 @@ use crate::selection::{
     with_error,
 };
 use crate::settings::Settings;
-use crate::watch::{Watch, until_safe, until_stopped, was_interrupted};
+use crate::watch::{Watch, until_stopped, was_interrupted};
 
 /// Choose settings, or judge a method, by cross-validation
 ///
@@ -24,7 +24,7 @@ use crate::watch::{Watch, until_safe, until_stopped, was_interrupted};
 /// the rules choose. With --nested, or where nothing is to be chosen, prints how good the method is
 /// on rows it has not seen, the choosing included: it is done anew without each fold.
 ///
-/// Ctrl-C ends a search with the points that are complete.
+/// Ctrl-C ends a search with the points, or the folds, that are complete.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -154,7 +154,7 @@ impl Cv {
         let folds = self.settings.folds(training.groups.as_deref())?;
         let settings = self.settings.to_nested_json();
         let watch = Watch::new(self.quiet, self.verbose);
-        let mut found = until_safe(|| {
+        let mut found = until_stopped(|| {
             evaluate(method, &settings, None, &data, &folds, &scores, &watch)
                 .map_err(|e| training.failure(path, e))
         })?;
@@ -167,9 +167,11 @@ impl Cv {
             let note = "missing values are filled in from all rows, those that judge included";
             found.notes.push(note.into());
         }
-        if let Some(file) = out {
+        let interrupted = was_interrupted() || !found.complete;
+        if let (Some(file), false) = (out, interrupted) {
             output::write(file, &folds_csv(&found))?;
         }
+        let ended = if interrupted { Err(Failure::Interrupted) } else { Ok(()) };
         if self.json {
             let mut value = json!(found);
             if let Some(parts) = value.as_object_mut() {
@@ -178,16 +180,18 @@ impl Cv {
             value["method"] = json!(method);
             value["target"] = json!(training.target_name);
             value["n_rows"] = json!(data.rows());
-            return output::print_json(&value);
+            output::print_json(&value)?;
+            return ended;
         }
         if self.quiet {
-            return Ok(());
+            return ended;
         }
         let mut text = evaluation_text(&found);
-        if let Some(out) = &self.out {
+        if let (Some(out), false) = (&self.out, interrupted) {
             text.push_str(&format!("\ntable: {}\n", out.display()));
         }
-        output::print(&text)
+        output::print(&text)?;
+        ended
     }
 
     fn scores(&self, task: Task) -> Outcome<Vec<Score>> {
@@ -215,11 +219,7 @@ fn search_lines(selection: &Selection) -> Vec<(&'static str, String)> {
         let terms = number(point.terms, 3);
         format!("{}: {} {result}, {terms} terms", settings_text(&point.settings), selection.score)
     };
-    let mut lines = Vec::new();
-    if !selection.complete {
-        lines.push(("interrupted", "only the points above are complete".to_string()));
-    }
-    lines.push(("best", at(Rule::Best)));
+    let mut lines = vec![("best", at(Rule::Best))];
     if selection.folds > 0 {
         lines.push(("one-se", at(Rule::OneSe)));
     }

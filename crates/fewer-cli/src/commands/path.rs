@@ -5,7 +5,7 @@ use fewer::Error;
 use fewer::data::{Dataset, Target};
 use fewer::method::{Task, fit_path};
 use fewer::model::Model;
-use fewer::select::{Predicted, Score, Selection};
+use fewer::select::{Predicted, Score, Selection, keeps_every_term};
 use fewer_report::{number, path_svg};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,7 +22,8 @@ use crate::watch::{Watch, until_safe};
 ///
 /// From the λ that leaves no term down to a small part of it, each with its terms and the part of
 /// the variance (for classes, of the deviance) that they explain on the data themselves. One λ is
-/// marked: the one chosen by BIC, or as --lam says.
+/// marked: the one chosen by BIC (by cross-validation where every term stays, as with rmlr), or as
+/// --lam says.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -54,9 +55,6 @@ pub struct PathCommand {
     settings: Settings,
 }
 
-/// What marks a λ unless --lam says otherwise.
-const USUAL: &str = "bic";
-
 /// A model of the path.
 struct Step {
     lam: f64,
@@ -83,7 +81,10 @@ impl PathCommand {
                 Task::Classification => None,
             },
         );
-        let search = self.settings.search_lam(method, USUAL, training.groups.as_deref())?;
+        let settings: Value =
+            serde_json::from_str(&self.settings.to_method_json()).unwrap_or_default();
+        let usual = if keeps_every_term(method, &settings) { "cv" } else { "bic" };
+        let search = self.settings.search_lam(method, usual, training.groups.as_deref())?;
         let watch = Watch::new(self.quiet, self.verbose);
         let (selection, steps) = until_safe(|| {
             let selection = search.run(&data, &watch).map_err(|e| match e {

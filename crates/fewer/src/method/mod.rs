@@ -201,6 +201,11 @@ pub(crate) fn uses_kernels(method: &str) -> bool {
     matches!(method, "RVR" | "rvm" | "RVC" | "rvc")
 }
 
+/// Whether there is a λ from which on the model is empty, where a method has one at all.
+pub(crate) fn has_largest_lam(method: &str) -> bool {
+    !matches!(method, "BLS" | "bls" | "FastLaplace" | "flap")
+}
+
 /// Whether fits for many λ start from one another.
 pub(crate) fn has_warm_path(method: &str) -> bool {
     matches!(method, "Lasso" | "lasso" | "SMLR" | "smlr" | "RMLR" | "rmlr")

@@ -44,6 +44,9 @@ pub enum Solver {
     Componentwise,
 }
 
+const SEPARABLE: &str = "the classes are told apart without error, and without a penalty larger \
+                         weights always do it better: these are where tol ended the fit; give a \
+                         λ above 0";
 const SINGULAR: &str = "the weights have no standard errors: terms kept say the same, or classes are \
                         told apart without error; raise λ, or lower l1_ratio";
 
@@ -197,6 +200,13 @@ struct Classified<'s> {
 }
 
 impl Classified<'_> {
+    /// Below this −Σ w log p no row can have a probability of a half or less.
+    fn least_error(&self) -> f64 {
+        let weights = self.weights.unwrap_or_default().iter().copied().filter(|w| *w > 0.0);
+        let least = weights.reduce(f64::min).unwrap_or(1.0);
+        std::f64::consts::LN_2 * least
+    }
+
     /// What is added to so many outputs.
     fn offset_of(&self, outputs: usize) -> Option<Matrix> {
         let offset = self.offset?;
@@ -325,6 +335,9 @@ impl Fits<'_> {
             self.problem.settings.common.note_limits(&outcome, &mut notes);
             if !exact {
                 notes.push(INEXACT_LAM_MAX.into());
+            }
+            if lam == 0.0 && outcome.objective < self.problem.data.least_error() {
+                notes.push(SEPARABLE.into());
             }
             if shared.usable.is_empty() {
                 notes.push("no column varies: the model is a constant".to_string());

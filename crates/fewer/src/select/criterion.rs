@@ -4,6 +4,7 @@ use super::{Predicted, Score};
 use crate::data::{Dataset, Target};
 use crate::error::{Error, Result};
 use crate::model::Model;
+use serde_json::Value;
 
 /// A criterion that needs no folds: the smaller the better.
 ///
@@ -17,8 +18,9 @@ use crate::model::Model;
 /// | `ebic` | k log n + 2γ log C(p, k), here without intercepts: for many columns p |
 ///
 /// `evidence` is −log evidence, without what a prior asks for (its normaliser would depend on the
-/// basis): it chooses widths of kernels for the methods that maximise it. Counting terms suits priors that make weights zero; a Gaussian
-/// prior keeps all of them, whatever its λ.
+/// basis): it chooses widths of kernels for the methods that maximise it, and no λ, for without its
+/// prior the smallest always wins. Counting terms suits priors that make weights zero: with others
+/// ([`keeps_every_term`]) it is refused.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Criterion {
     /// Akaike's.
@@ -87,6 +89,14 @@ impl Criterion {
                 hint: "the method does not compute it; choose by \"cv\" or \"bic\" instead".into(),
             });
         }
+        if keeps_every_term(model.method(), model.settings()) {
+            return Err(Error::Unavailable {
+                what: format!("choosing by {}", self.name()),
+                hint: "it counts terms, and these settings keep all of them whatever λ is: choose \
+                       by \"cv\""
+                    .into(),
+            });
+        }
         let predicted =
             Predicted::with_offset(model, *data.features(), data.target(), data.offset())?;
         let n = data.weights().map_or(data.rows() as f64, |w| w.iter().sum());
@@ -116,6 +126,20 @@ impl Criterion {
                 _ => k * n.ln(),
             })
     }
+}
+
+/// Whether these settings of a method make no weight zero, whatever λ is.
+///
+/// ```
+/// use fewer::select::keeps_every_term;
+/// use serde_json::json;
+/// assert!(keeps_every_term("lasso", &json!({"l1_ratio": 0.0})));
+/// assert!(!keeps_every_term("lasso", &json!({})));
+/// ```
+pub fn keeps_every_term(method: &str, settings: &Value) -> bool {
+    matches!(method, "RMLR" | "rmlr")
+        || settings.get("l1_ratio").and_then(Value::as_f64) == Some(0.0)
+        || settings.get("prior").and_then(Value::as_str) == Some("gaussian")
 }
 
 /// log of the number of ways to choose k of p.

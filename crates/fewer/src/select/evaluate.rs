@@ -16,6 +16,7 @@ use crate::linalg::Matrix;
 use crate::method::{fit, on_threads};
 use serde::Serialize;
 use serde_json::{Map, Value};
+use std::cmp::Ordering;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
@@ -27,8 +28,10 @@ pub struct Evaluated {
     /// Its mean over the folds; the pooled value where single folds do not define it (R² of one
     /// row).
     pub mean: f64,
-    /// Standard error of the mean: deviation over the folds / √folds, of one split of all rows
-    /// also where they are split repeatedly, for repeating adds no data.
+    /// Standard error of the mean, the larger of two. Between folds: deviation / √folds, of one
+    /// split of all rows also where they are split repeatedly, for repeating adds no data. Between
+    /// rows: that of the pooled value by the jackknife, for folds in which classes are in
+    /// proportion are more alike than chance would have it.
     pub standard_error: Option<f64>,
     /// Its value in each fold; empty where single folds do not define it.
     pub folds: Vec<f64>,
@@ -45,6 +48,8 @@ pub struct Evaluation {
     pub folds: usize,
     /// How many times all rows were split.
     pub repeats: usize,
+    /// Whether every fold was fitted; not so after an interruption.
+    pub complete: bool,
     /// Number of terms in each fold.
     pub terms: Vec<usize>,
     /// Settings chosen in each fold; empty where none was to be chosen.
@@ -63,6 +68,9 @@ pub struct Evaluation {
 ///
 /// Everything happens in each training part anew, choosing settings by `"cv"` included: nested
 /// cross-validation, in which no choice has seen the rows that judge it.
+///
+/// When the observer asks to stop, the folds that are finished are returned with `complete: false`;
+/// without any, [`Error::Interrupted`].
 ///
 /// ```
 /// use fewer::data::{Dataset, DenseView};
@@ -118,11 +126,21 @@ pub fn evaluate(
     };
     let (parts, failure) =
         on_threads(n_jobs, || Ok(in_order(split.len(), fits_at_once(&settings, data), one)))?;
-    if let Some(error) = failure {
-        return Err(error);
+    let mut notes = split.notes().to_vec();
+    let complete = failure.is_none();
+    match failure {
+        Some(Error::Interrupted) if parts.iter().any(Option::is_some) => notes.push(format!(
+            "interrupted: {} of {} folds are complete",
+            parts.iter().flatten().count(),
+            split.len()
+        )),
+        Some(error) => return Err(error),
+        None => {}
     }
+    let finished: Vec<usize> = (0..split.len()).filter(|&f| parts[f].is_some()).collect();
+    let repeats = if complete { split.repeats() } else { 1 };
     let parts: Vec<_> = parts.into_iter().flatten().collect();
-    let (rows, predicted) = pool(data, &split, parts.iter().map(|p| &p.1))?;
+    let (rows, predicted) = pool(data, &split, &finished, parts.iter().map(|p| &p.1))?;
     let truth = select_target(data.target(), &rows);
     let weights: Option<Vec<f64>> = data.weights().map(|w| rows.iter().map(|&i| w[i]).collect());
     let task = task_of(data.target());
@@ -130,7 +148,7 @@ pub fn evaluate(
         [] => Score::ALL.into_iter().filter(|s| s.applies_to(task)).collect(),
         some => some.to_vec(),
     };
-    let single = (0..split.len()).all(|fold| split.test(fold).len() == 1);
+    let single = finished.iter().all(|&fold| split.test(fold).len() == 1);
     let mut summaries = Vec::new();
     for score in asked {
         let pooled = match score.of(&truth, &predicted, weights.as_deref()) {
@@ -145,39 +163,44 @@ pub fn evaluate(
         } else {
             by_fold.collect::<Result<Vec<f64>>>().unwrap_or_default()
         };
-        let (mean, standard_error) = if values.is_empty() {
-            (pooled, None)
-        } else {
-            mean_and_error(&values, split.repeats())
+        let (mean, between_folds) =
+            if values.is_empty() { (pooled, None) } else { mean_and_error(&values, repeats) };
+        let between_rows = score.error_over_rows(&truth, &predicted, weights.as_deref());
+        // None is less than any number.
+        let standard_error = match between_folds.partial_cmp(&between_rows) {
+            Some(Ordering::Less) => between_rows,
+            _ => between_folds,
         };
         summaries.push(Evaluated { score, mean, standard_error, folds: values, pooled });
     }
     Ok(Evaluation {
         scores: summaries,
-        folds: split.len() / split.repeats(),
-        repeats: split.repeats(),
+        folds: finished.len() / repeats,
+        repeats,
+        complete,
         terms: parts.iter().map(|p| p.2).collect(),
         chosen: parts.into_iter().filter_map(|p| p.3).collect(),
         rows,
         predicted,
-        notes: split.notes().to_vec(),
+        notes,
     })
 }
 
-/// The predictions of all folds, by row.
+/// The predictions of the finished folds, by row.
 fn pool<'p>(
     data: &Dataset<'_>,
     split: &super::Split,
+    finished: &[usize],
     parts: impl Iterator<Item = &'p Predicted>,
 ) -> Result<(Vec<usize>, Predicted)> {
     let mut counts = vec![0usize; data.rows()];
-    (0..split.len()).for_each(|f| split.test(f).iter().for_each(|&i| counts[i] += 1));
+    finished.iter().for_each(|&f| split.test(f).iter().for_each(|&i| counts[i] += 1));
     let rows: Vec<usize> = (0..data.rows()).filter(|&i| counts[i] > 0).collect();
     let mut place = vec![0; data.rows()];
     rows.iter().enumerate().for_each(|(k, &i)| place[i] = k);
     let share = |i: usize| 1.0 / counts[i] as f64;
     let mut pooled: Option<Predicted> = None;
-    for (fold, part) in parts.enumerate() {
+    for (&fold, part) in finished.iter().zip(parts) {
         let test = split.test(fold);
         let pooled = pooled.get_or_insert_with(|| empty_like(part, rows.len()));
         match (pooled, part) {

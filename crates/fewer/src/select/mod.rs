@@ -2,7 +2,7 @@
 //!
 //! It works on methods by name with settings as JSON, so no method has a loop of its own for it.
 //! In these settings, `"lam"` and `"gamma"` may be words: `"cv"`, or a [`Criterion`]: `"bic"`,
-//! `"ebic"`, `"aic"`, `"evidence"`. Then [`method::fit`](crate::method::fit) chooses them, fits all
+//! `"ebic"`, `"aic"`, for `"gamma"` also `"evidence"`; and `"sparsity"` may be `"cv"`. Then [`method::fit`](crate::method::fit) chooses them, fits all
 //! data with what was chosen, and says in [`Report::selection`](crate::model::Report) how. How to
 //! choose is set beside them:
 //!
@@ -48,7 +48,7 @@ mod stability;
 mod words;
 
 pub use auto::{Tried, auto};
-pub use criterion::Criterion;
+pub use criterion::{Criterion, keeps_every_term};
 pub use evaluate::{Evaluated, Evaluation, evaluate};
 pub use folds::{CrossValidation, Split};
 pub use golden::golden_section;

@@ -5,10 +5,14 @@ use crate::data::Target;
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;
 use crate::method::Task;
+use crate::random::uniform;
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 /// Half the width of the central 95 % interval of a normal distribution, in deviations.
 const HALF_WIDTH_95: f64 = 1.959_963_984_540_054;
+/// The jackknife leaves out groups of rows, at most so many.
+const MOST_GROUPS: usize = 200;
 
 /// How good predictions are, as one number; sums over rows are weighted.
 ///
@@ -187,6 +191,33 @@ impl Score {
         }
     }
 
+    /// Standard error of the value for a sample of rows, by the jackknife: how much it changes
+    /// without a few of them. None where it is not defined without some.
+    pub(crate) fn error_over_rows(
+        self,
+        truth: &Target<'_>,
+        predicted: &Predicted,
+        weights: Option<&[f64]>,
+    ) -> Option<f64> {
+        let n = truth.len();
+        // Groups at random: in an order of the rows they would be more alike than chance.
+        let mut order: Vec<usize> = (0..n).collect();
+        let mut next = uniform(0);
+        (1..n).for_each(|k| order.swap(k, (next() * (k + 1) as f64) as usize));
+        let groups = n.min(MOST_GROUPS);
+        let without = |g: usize| {
+            let mut left = weights.map_or_else(|| vec![1.0; n], <[f64]>::to_vec);
+            order.iter().skip(g).step_by(groups).for_each(|&i| left[i] = 0.0);
+            let some = left.iter().any(|w| *w > 0.0);
+            self.of(truth, predicted, Some(&left)).ok().filter(|v| some && v.is_finite())
+        };
+        let values: Vec<f64> = (0..groups).into_par_iter().map(without).collect::<Option<_>>()?;
+        let mean = values.iter().sum::<f64>() / groups as f64;
+        let square: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
+        let error = (square * (groups as f64 - 1.0) / groups as f64).sqrt();
+        (groups > 1 && error.is_finite()).then_some(error)
+    }
+
     fn of_numbers(
         self,
         y: &[f64],
@@ -361,4 +392,39 @@ fn area_under_curve(
         positives += up;
     }
     (positives > 0.0 && below > 0.0).then(|| area / (positives * below))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::special::normal_quantile;
+
+    #[test]
+    fn the_jackknife_tells_how_far_scores_scatter() {
+        let mut next = uniform(7);
+        let n = 300;
+        let mut draw = || {
+            let codes: Vec<usize> = (0..n).map(|_| usize::from(next() < 0.4)).collect();
+            let at = |c: &usize| *c as f64 - 0.5 + normal_quantile(next().max(1e-12));
+            let values: Vec<f64> = codes.iter().map(at).collect();
+            let second: Vec<f64> = values.iter().map(|v| 1.0 / (1.0 + (-v).exp())).collect();
+            let both = second.iter().map(|p| 1.0 - p).chain(second.iter().copied()).collect();
+            let said = values.iter().map(|v| usize::from(*v > 0.0)).collect();
+            let truth = Target::labels(codes.iter().map(|c| *c == 1));
+            let probabilities = Matrix::from_columns(n, 2, both);
+            (truth, Predicted::Classes { probabilities, codes: said })
+        };
+        for score in [Score::Auc, Score::BalancedError, Score::Error, Score::Deviance] {
+            let (mut values, mut errors) = (Vec::new(), 0.0);
+            for _ in 0..300 {
+                let (truth, predicted) = draw();
+                values.push(score.of(&truth, &predicted, None).unwrap());
+                errors += score.error_over_rows(&truth, &predicted, None).unwrap() / 300.0;
+            }
+            let mean = values.iter().sum::<f64>() / 300.0;
+            let square: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
+            let scatter = (square / 299.0).sqrt();
+            assert!((errors / scatter - 1.0).abs() < 0.15, "{score}: {errors} for {scatter}");
+        }
+    }
 }

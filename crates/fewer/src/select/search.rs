@@ -13,7 +13,7 @@ use crate::basis::{KernelCache, KernelForm, UserFunction};
 use crate::data::{Dataset, counted_rows};
 use crate::engine::{Observer, SelectionProgress, StopOnly};
 use crate::error::{Error, Result};
-use crate::method::{fit_once, fit_path, has_warm_path, on_threads};
+use crate::method::{fit_once, fit_path, has_largest_lam, has_warm_path, on_threads};
 use crate::model::Model;
 use serde_json::{Map, Value};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -159,7 +159,8 @@ impl Search {
     /// Tries everything and chooses.
     ///
     /// When the observer asks to stop, the points that are finished in all folds are returned with
-    /// `complete: false`; without any, [`Error::Interrupted`].
+    /// `complete: false`; without any, those in the folds that are finished; without any,
+    /// [`Error::Interrupted`].
     pub fn run(&self, data: &Dataset<'_>, observer: &dyn Observer) -> Result<Selection> {
         self.run_with(data, observer, &|_| {})
     }
@@ -260,6 +261,12 @@ impl Search {
             gammas.check()?;
         }
         match &self.by {
+            By::Criterion(Criterion::Evidence) if self.lams.is_some() => Err(Error::setting(
+                "lam",
+                "evidence",
+                "the evidence leaves out the prior of λ, so that the smallest λ always wins: \
+                 choose by \"cv\", or leave lam to lam_rule",
+            )),
             By::Criterion(criterion) if self.rule == Rule::OneSe => Err(Error::setting(
                 "rule",
                 self.rule.name(),
@@ -308,16 +315,21 @@ impl Combination {
 /// A point that is being tried.
 struct Pending {
     settings: Settings,
-    /// For each fold that is done the score, if there is one.
-    scores: Vec<Option<Option<f64>>>,
-    /// Terms in all folds together.
-    terms: usize,
+    /// For each fold that is done the score, if there is one, and the terms.
+    fits: Vec<Option<(Option<f64>, usize)>>,
 }
 
 impl Pending {
     /// The scores, where all folds are done and have one.
     fn complete(&self) -> Option<Vec<f64>> {
-        self.scores.iter().map(|s| s.flatten()).collect()
+        self.fits.iter().map(|fit| (*fit)?.0).collect()
+    }
+
+    /// Scores and mean number of terms in some folds, where these are done and have a score.
+    fn in_folds(&self, folds: &[usize]) -> Option<(Vec<f64>, f64)> {
+        let scores = folds.iter().map(|&f| self.fits[f]?.0).collect::<Option<Vec<f64>>>()?;
+        let terms: usize = folds.iter().filter_map(|&f| Some(self.fits[f]?.1)).sum();
+        Some((scores, terms as f64 / folds.len() as f64))
     }
 }
 
@@ -500,6 +512,14 @@ impl Run<'_, '_> {
             Lams::Spaced { count, min_ratio } => {
                 // λ_max is known before the first iteration.
                 let changes = [("lam_ratio", 1.0.into()), ("max_iter", 1.into())];
+                if !has_largest_lam(&self.search.method) {
+                    return Err(Error::setting(
+                        "lam",
+                        self.word("lam"),
+                        "no λ is so large that the model must be empty, to begin with: say which \
+                         to try in lams, such as [0.1, 1, 10]",
+                    ));
+                }
                 let model = self
                     .fit_all_rows(&changes, chosen)
                     .map_err(|e| self.named(e, "lam_ratio", "lam"))?;
@@ -529,11 +549,11 @@ impl Run<'_, '_> {
             let mut add = |settings: Vec<Settings>, lams| {
                 let mut board = self.board();
                 let first = board.points.len();
-                board.points.extend(settings.into_iter().map(|settings| Pending {
-                    settings,
-                    scores: vec![None; self.folds()],
-                    terms: 0,
-                }));
+                board.points.extend(
+                    settings
+                        .into_iter()
+                        .map(|settings| Pending { settings, fits: vec![None; self.folds()] }),
+                );
                 tasks.extend((0..self.folds()).map(|fold| Task { combination, lams, fold, first }));
             };
             match &combination.lams {
@@ -619,8 +639,7 @@ impl Run<'_, '_> {
     fn record(&self, point: usize, fold: usize, score: Option<f64>, terms: usize) {
         let mut board = self.board();
         let pending = &mut board.points[point];
-        pending.scores[fold] = Some(score);
-        pending.terms += terms;
+        pending.fits[fold] = Some((score, terms));
         if let Some(scores) = pending.complete() {
             let mean = mean_and_error(&scores, 1).0;
             if board.best.is_none_or(|b| self.loss(mean) < self.loss(b)) {
@@ -643,28 +662,45 @@ impl Run<'_, '_> {
         });
     }
 
-    /// The complete points, and the best and chosen of them.
-    fn points(&self) -> Vec<Point> {
-        let repeats = self.split.as_ref().map_or(1, Split::repeats);
-        let points = self.board();
-        let complete = points.points.iter().filter_map(|p| Some((p, p.complete()?)));
+    /// The folds that judge: all, unless an interruption came before any point was complete in all.
+    /// Then those in which most points are; a path is fitted in one fold after the other.
+    fn judges(&self) -> Vec<usize> {
+        let board = self.board();
+        let all: Vec<usize> = (0..self.folds()).collect();
+        if board.points.iter().any(|p| p.complete().is_some()) {
+            return all;
+        }
+        let done = |f: &usize| board.points.iter().filter(|p| p.fits[*f].is_some()).count();
+        let most = all.iter().map(done).max().unwrap_or(0);
+        all.into_iter().filter(|f| most > 0 && done(f) == most).collect()
+    }
+
+    /// The points that are complete in the given folds.
+    fn points(&self, folds: &[usize]) -> Vec<Point> {
+        let repeats = if folds.len() == self.folds() { self.repeats() } else { 1 };
+        let board = self.board();
+        let complete = board.points.iter().filter_map(|p| Some((p, p.in_folds(folds)?)));
         complete
-            .map(|(p, scores)| {
+            .map(|(p, (scores, terms))| {
                 let (mean, standard_error) = mean_and_error(&scores, repeats);
                 Point {
                     settings: p.settings.clone(),
                     mean,
                     standard_error,
                     scores: if self.split.is_some() { scores } else { Vec::new() },
-                    terms: p.terms as f64 / self.folds() as f64,
+                    terms,
                 }
             })
             .collect()
     }
 
+    fn repeats(&self) -> usize {
+        self.split.as_ref().map_or(1, Split::repeats)
+    }
+
     /// Golden-section search for γ between the neighbours of the best one.
     fn refine(&self, gammas: &[f64], evaluations: usize) -> Result<()> {
-        let points = self.points();
+        let points = self.points(&(0..self.folds()).collect::<Vec<usize>>());
         let Some((best, _)) = choose(&points, Rule::Best, |m| self.loss(m)) else { return Ok(()) };
         let mut chosen = points[best].settings.clone();
         chosen.remove("lam");
@@ -687,7 +723,11 @@ impl Run<'_, '_> {
     }
 
     fn finish(&self, complete: bool) -> Result<Selection> {
-        let points = self.points();
+        let judges = self.judges();
+        let points = match judges.is_empty() {
+            true => Vec::new(),
+            false => self.points(&judges),
+        };
         let Some((best, chosen)) = choose(&points, self.search.rule, |m| self.loss(m)) else {
             return Err(if complete {
                 Error::Unavailable {
@@ -701,13 +741,13 @@ impl Run<'_, '_> {
             });
         };
         let mut notes = self.split.as_ref().map_or(Vec::new(), |s| s.notes().to_vec());
-        notes.extend(self.remarks(&points, chosen, complete));
+        notes.extend(self.remarks(&points, chosen, complete, judges.len()));
         let (score, larger_is_better) = match (self.score, &self.search.by) {
             (Some(score), _) => (score.name(), score.direction() == Direction::Larger),
             (None, By::Criterion(criterion)) => (criterion.name(), false),
             (None, By::Folds(..)) => ("", false),
         };
-        let repeats = self.split.as_ref().map_or(1, Split::repeats);
+        let repeats = if judges.len() == self.folds() { self.repeats() } else { 1 };
         Ok(Selection {
             score: score.into(),
             larger_is_better,
@@ -715,19 +755,29 @@ impl Run<'_, '_> {
             points,
             best,
             chosen,
-            folds: self.split.as_ref().map_or(0, |s| s.len() / repeats),
+            folds: self.split.as_ref().map_or(0, |_| judges.len() / repeats),
             repeats,
             complete,
             notes,
         })
     }
 
-    fn remarks(&self, points: &[Point], chosen: usize, complete: bool) -> Vec<String> {
+    fn remarks(
+        &self,
+        points: &[Point],
+        chosen: usize,
+        complete: bool,
+        judges: usize,
+    ) -> Vec<String> {
         let mut notes = Vec::new();
         let tried = self.board().points.len();
         if !complete {
+            let folds = match self.folds() {
+                all if judges < all => format!(" in {judges} of {all} folds, which judge them"),
+                _ => String::new(),
+            };
             notes.push(format!(
-                "the search was interrupted: {} of {tried} points are complete",
+                "the search was interrupted: {} of {tried} points are complete{folds}",
                 points.len()
             ));
         } else if points.len() < tried {

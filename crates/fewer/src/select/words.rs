@@ -16,6 +16,10 @@ const OWN: [&str; 8] =
 /// Settings that can be chosen by a word.
 const CHOSEN: [&str; 2] = ["lam", "gamma"];
 
+/// The price of a parameter can be chosen among its rules; "bic" and "aic" are two of them, so that
+/// one word says that it is.
+const SPARSITIES: [&str; 4] = ["none", "aic", "bic", "ric"];
+
 /// Takes the words and the search's own settings out of the method's.
 pub(crate) fn read(method: &str, settings: &str) -> Result<Search> {
     let mut settings: Map<String, Value> = serde_json::from_str(settings).map_err(|e| {
@@ -27,10 +31,14 @@ pub(crate) fn read(method: &str, settings: &str) -> Result<Search> {
         if word.is_some_and(|w| w == "cv" || Criterion::named(w).is_some()) {
             words.extend(settings.remove(name).map(|w| (name.to_string(), w)));
         } else if let (Some(word), "lam") = (word, name) {
-            let expected =
-                "a number, \"cv\", \"bic\", \"ebic\", \"aic\" or \"evidence\" is expected";
+            let expected = "a number, \"cv\", \"bic\", \"ebic\" or \"aic\" is expected";
             return Err(Error::setting(name, word, expected));
         }
+    }
+    let mut axes = Vec::new();
+    if settings.get("sparsity").is_some_and(|word| word == "cv") {
+        words.extend(settings.remove("sparsity").map(|word| ("sparsity".to_string(), word)));
+        axes.push(("sparsity".to_string(), SPARSITIES.map(Value::from).to_vec()));
     }
     let mut own = Map::new();
     for name in OWN {
@@ -43,7 +51,7 @@ pub(crate) fn read(method: &str, settings: &str) -> Result<Search> {
         method: method.into(),
         settings,
         functions: None,
-        axes: Vec::new(),
+        axes,
         lams,
         gammas,
         by,
