@@ -35,7 +35,7 @@ pub use probit_classifier::ProbitClassifier;
 pub use rmlr::RMLR;
 pub use rvc::{Multiclass, RVC};
 pub use rvr::{RVR, Sparsity, SparsityRule};
-pub(crate) use settings::check_number;
+pub(crate) use settings::{check_count, check_number, parse_settings};
 pub use settings::{Intercept, PriorKind, Variant};
 pub use smlr::SMLR;
 pub use sparse_regressor::SparseRegressor;
