@@ -179,7 +179,8 @@ fn rows_have_precisions_and_posteriors_draws() {
 #[test]
 fn the_method_is_chosen() {
     let place = with_houses();
-    let text = place.good("fit houses.csv --target price --out m.json --method auto --max-terms 3 --repeats 2");
+    let text = place
+        .good("fit houses.csv --target price --out m.json --method auto --max-terms 3 --repeats 2");
     assert!(text.contains("tried") && text.contains("chosen"), "{text}");
     assert!(text.contains("auto chose"), "{text}");
     let text = place.good("explain m.json");

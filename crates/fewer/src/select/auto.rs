@@ -39,9 +39,15 @@ struct Entrant {
     task: Task,
     settings: &'static str,
     suits: fn(&Size) -> bool,
+    /// γ as a part of its usual value, 1 by the number of columns (of unit variance).
+    width: Option<f64>,
 }
 
 impl Entrant {
+    const fn of_width(self, width: f64) -> Self {
+        Self { width: Some(width), ..self }
+    }
+
     /// `max_terms` for the method, such that its model has at most `limit` distinct terms.
     fn share_of(&self, limit: usize, size: &Size) -> usize {
         match size.classes {
@@ -53,7 +59,7 @@ impl Entrant {
 
 /// Kernels are centred on all rows, so that their number is limited.
 const KERNEL_ROWS: usize = 2000;
-const WIDTH_ROWS: usize = 600;
+const CLASS_ROWS: usize = 600;
 const MOST_PRODUCTS: usize = 500;
 
 const fn numbers(
@@ -62,7 +68,7 @@ const fn numbers(
     settings: &'static str,
     suits: fn(&Size) -> bool,
 ) -> Entrant {
-    Entrant { name, method, task: Task::Regression, settings, suits }
+    Entrant { name, method, task: Task::Regression, settings, suits, width: None }
 }
 
 const fn classes(
@@ -71,7 +77,7 @@ const fn classes(
     settings: &'static str,
     suits: fn(&Size) -> bool,
 ) -> Entrant {
-    Entrant { name, method, task: Task::Classification, settings, suits }
+    Entrant { name, method, task: Task::Classification, settings, suits, width: None }
 }
 
 /// All that take part, the quickest first: the place to add another.
@@ -98,12 +104,9 @@ const ENTRANTS: &[Entrant] = &[
         |s| s.products() <= MOST_PRODUCTS && s.rows >= 2 * s.columns,
     ),
     numbers("relevance vectors", "rvm", "{}", |s| s.rows <= KERNEL_ROWS),
-    numbers(
-        "relevance vectors of chosen width",
-        "rvm",
-        r#"{"gamma": "cv", "cv_shuffle": true, "gammas": 5}"#,
-        |s| s.rows <= WIDTH_ROWS,
-    ),
+    // Fits of wide kernels are quick, and choosing γ within each fold is not.
+    numbers("relevance vectors, wide", "rvm", "{}", |s| s.rows <= KERNEL_ROWS).of_width(0.3),
+    numbers("relevance vectors, very wide", "rvm", "{}", |s| s.rows <= KERNEL_ROWS).of_width(0.03),
     classes("Jeffreys prior", "probit", "{}", |s| s.columns <= 5000),
     classes(
         "multinomial lasso",
@@ -123,12 +126,12 @@ const ENTRANTS: &[Entrant] = &[
     classes("Jeffreys prior on kernels", "probit", r#"{"basis": "rbf"}"#, |s| {
         s.rows <= KERNEL_ROWS
     }),
-    classes("relevance vectors", "rvc", "{}", |s| s.rows <= WIDTH_ROWS),
+    classes("relevance vectors", "rvc", "{}", |s| s.rows <= CLASS_ROWS),
     classes(
         "multinomial lasso on kernels",
         "smlr",
         r#"{"basis": "rbf", "lam": "cv", "cv_shuffle": true, "lams": 20}"#,
-        |s| s.rows <= WIDTH_ROWS,
+        |s| s.rows <= CLASS_ROWS,
     ),
 ];
 
@@ -458,12 +461,13 @@ pub fn auto(
     };
     let size = Size { rows: data.rows(), columns: data.features().columns(), classes };
     let has_room = |e: &Entrant| own.max_terms.is_none_or(|m| m == 0 || e.share_of(m, &size) > 0);
-    let entrants = ENTRANTS.iter().filter(|e| e.task == task && (e.suits)(&size) && has_room(e));
+    let has_width = |e: &Entrant| e.width.is_none() || own.standardize != Some(false);
+    let suits = |e: &&Entrant| e.task == task && (e.suits)(&size) && has_room(e) && has_width(e);
+    let entrants = ENTRANTS.iter().filter(suits);
     let contenders = entrants.map(|e| Ok(Contender::new(e, settings_of(e, &own, &size)?, score)));
     let mut field = Field { contenders: contenders.collect::<Result<_>>()?, score };
-    let repeats = own
-        .cv_repeats
-        .unwrap_or_else(|| (SPLIT_ROWS / size.rows.max(1)).clamp(1, MOST_REPEATS));
+    let repeats =
+        own.cv_repeats.unwrap_or_else(|| (SPLIT_ROWS / size.rows.max(1)).clamp(1, MOST_REPEATS));
     for repeat in 0..repeats as u64 {
         let seed = own.random_state.unwrap_or(0).wrapping_add(repeat << 32);
         let folds = CrossValidation::new(own.cv.unwrap_or(5)).shuffled(seed);
@@ -532,6 +536,7 @@ fn settings_of(entrant: &Entrant, own: &Settings, size: &Size) -> Result<Map<Str
         settings.extend(value.map(|value| (name.to_string(), value)));
     };
     set("max_terms", own.max_terms.map(|m| Value::from(entrant.share_of(m, size))));
+    set("gamma", entrant.width.map(|part| Value::from(part / size.columns.max(1) as f64)));
     set("standardize", own.standardize.map(Value::from));
     set("memory_limit", own.memory_limit.map(Value::from));
     set("random_state", own.random_state.map(Value::from));
