@@ -122,7 +122,6 @@ def test_what_is_predicted_is_read_off_the_target(linear):
         y.astype(object),
         pandas.Series(y, name="y").astype(object),
         pandas.Series(grades, name="grade"),
-        pandas.DataFrame({"y": y}),
         [Decimal(repr(float(value))) for value in y],
         list(y),
     ):
