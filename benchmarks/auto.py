@@ -8,9 +8,9 @@ rows alone, and every method that it tries is fitted to the same rows, choosing 
 there. Scores are mean squared errors as a part of the target's variance, and deviances (−2 log p
 per row) of classes. The best single method is the best one in all these folds, in hindsight, which
 favours it. "behind" is auto's mean less its, "s.e." the standard error of its mean (deviation over
-the five folds / √5, its root mean square over the seeds: repeating adds no data), and "within" tells
-whether the first is at most the second. Seconds are those of one `auto` on four fifths of the rows,
-and of one fit of the best single method.
+the five folds / √5, its root mean square over the seeds: repeating adds no data), and "within"
+tells whether the first is at most the second. Seconds are those of one `auto` on four fifths of
+the rows, and of one fit of the best single method.
 """
 
 from __future__ import annotations

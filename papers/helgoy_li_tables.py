@@ -10,13 +10,14 @@ from papers.report import ours_text
 from papers.runner import load, result_file
 
 NAME = "helgoy-li2022-tables"
+_TRUE = (True, True, False, False, True, False, False, False)
 _COLUMNS = ("age", "sex", "bmi", "map", "tc", "ldl", "hdl", "tch", "ltg", "glu")
 _HEAD = f"""# {NAME}
 
 Helgøy & Li 2022, tables 3 to 7: BLS, the Bayesian lasso and the Lasso on the same data sets, ours
-(mean ± standard error over the repetitions) with the published number in brackets. Written from the
-stored runs of the experiments named; their pages have the protocols, the reference's numbers and what
-to conclude."""
+(mean ± standard error over the repetitions) with the published number in brackets. Written from
+the stored runs of the experiments named; their pages have the protocols, the reference's numbers
+and what to conclude."""
 
 # A table: its title, its rows, and of each row the name of a quantity by method, or a text.
 _Table = tuple[str, dict[str, tuple[tuple[str, str], ...]]]
@@ -36,7 +37,8 @@ def _simulation1() -> tuple[_Table, _Table]:
             ("simulation1", f"σ = {s}, Lasso: coefficients"),
         )
     chosen: dict[str, tuple[tuple[str, str], ...]] = {}
-    for j, kind in enumerate("true true false false true false false false".split(), start=1):
+    for j, true in enumerate(_TRUE, start=1):
+        kind = "true" if true else "false"
         chosen[f"x{j} ({kind})"] = (
             ("simulation1", f"σ = 1, BLS: x{j} ({kind}) chosen, %"),
             (
@@ -48,8 +50,8 @@ def _simulation1() -> tuple[_Table, _Table]:
     return (
         ("Table 3: simulation 1", rows),
         (
-            "Table 4: how often each column is chosen at σ = 1, % (the Bayesian lasso keeps all: how "
-            "often its 95 % interval leaves 0 out)",
+            "Table 4: how often each column is chosen at σ = 1, % (the Bayesian lasso keeps all: "
+            "how often its 95 % interval leaves 0 out)",
             chosen,
         ),
     )
@@ -100,32 +102,34 @@ def _diabetes() -> tuple[_Table, _Table]:
 
 def page(experiments: dict[str, Experiment], folder: Path) -> str:
     """The page; what was not run, or is called otherwise, is left empty."""
+    names = {name.removeprefix("helgoy-li2022-"): name for name in experiments}
+    runs = {part: load(result_file(folder, experiments[name])) for part, name in names.items()}
 
     def cell(part: str, name: str) -> str:
         if not part:
             return name
-        experiment = experiments.get(f"helgoy-li2022-{part}")
-        run = None if experiment is None else load(result_file(folder, experiment))
-        quantity = next((q for q in experiment.quantities if q.name == name), None) if run else None
-        if run is None or quantity is None:
+        run = runs.get(part)
+        if run is None:
+            return ""
+        quantities = (q for q in experiments[names[part]].quantities if q.name == name)
+        quantity = next(quantities, None)
+        if quantity is None:
             return ""
         ours = estimate(quantity, columns(run["repetitions"]))
         published = "" if quantity.published is None else f" [{quantity.published}]"
         # The fit to all rows is always the same.
-        fixed = ours.standard_error < 1e-9 * max(abs(ours.value), 1e-9)
+        fixed = ours.standard_error <= 1e-9 * abs(ours.value)
         return (f"{ours.value:.4g}" if fixed else ours_text(ours)) + published
+
+    def source(part: str) -> str:
+        run = runs.get(part)
+        return f"[{part}](helgoy-li2022-{part}.md) {len(run['repetitions']) if run else 0}"
 
     parts = [_HEAD]
     for title, rows in (*_simulation1(), _simulations23(), *_diabetes()):
         used = dict.fromkeys(part for row in rows.values() for part, _ in row if part)
         lines = ["| | BLS | Bayesian lasso | Lasso |", "|---|---|---|---|"]
         lines += [f"| {k} | {' | '.join(cell(*c) for c in row)} |" for k, row in rows.items()]
-        pages = ", ".join(f"[{p}](helgoy-li2022-{p}.md) ({_count(p, experiments, folder)})" for p in used)
-        parts += [f"## {title}", "\n".join(lines), f"Repetitions: {pages}."]
+        parts += [f"## {title}", "\n".join(lines)]
+        parts.append(f"Repetitions: {', '.join(source(part) for part in used)}.")
     return "\n\n".join(parts) + "\n"
-
-
-def _count(part: str, experiments: dict[str, Experiment], folder: Path) -> int:
-    experiment = experiments.get(f"helgoy-li2022-{part}")
-    run = None if experiment is None else load(result_file(folder, experiment))
-    return 0 if run is None else len(run["repetitions"])

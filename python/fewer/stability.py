@@ -160,7 +160,7 @@ def stability_selection(
         )
     if not isinstance(subsamples, int | np.integer) or subsamples < 2:
         raise ValueError(
-            f"subsamples = {subsamples!r}: a whole number of at least 2 is expected, and 100 are usual"
+            f"subsamples = {subsamples!r}: a whole number of at least 2 is expected; 100 are usual"
         )
     values = [] if lams is None else _select.numbers_of("lams", lams)
     settings, problem = estimator._problem(X, y, sample_weight)
