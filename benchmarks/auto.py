@@ -1,13 +1,16 @@
 """Whether `fewer.auto` is as good as the best single method, in folds without a part in its choice.
 
-    python -m benchmarks.auto [--save]
+    python -m benchmarks.auto [--seeds 2,3] [--only NAME] [--save] [--merge]
 
 Data sets are those of `FEWER_DATA`, by default `../shared/data`. Rows are shuffled and divided into
-five folds; in each, `auto` chooses from the other rows alone, and every method that it tries is
-fitted to the same rows, choosing its own settings there. Scores are mean squared errors as a part
-of the target's variance, and deviances (−2 log p per row) of classes. The best single method is
-the best one in these folds, in hindsight; "within" tells whether auto's mean is within one standard
-error of its. Seconds are those of one `auto` on four fifths of the rows.
+five folds, stratified for classes, once for each seed; in each fold, `auto` chooses from the other
+rows alone, and every method that it tries is fitted to the same rows, choosing its own settings
+there. Scores are mean squared errors as a part of the target's variance, and deviances (−2 log p
+per row) of classes. The best single method is the best one in all these folds, in hindsight, which
+favours it. "behind" is auto's mean less its, "s.e." the standard error of its mean (deviation over
+the five folds / √5, its root mean square over the seeds: repeating adds no data), and "within"
+tells whether the first is at most the second. Seconds are those of one `auto` on four fifths of
+the rows, and of one fit of the best single method.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.model_selection import KFold, StratifiedKFold
 
 import fewer
 from fewer._base import Estimator
@@ -76,81 +80,106 @@ def single(entry: dict[str, Any]) -> Any:
     return cls(**{k: v for k, v in entry["settings"].items() if k in known})
 
 
-def judge(name: str) -> dict[str, Any]:
+def folds(y: np.ndarray, name: str, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Training and test rows."""
+    kind = KFold if name in NUMBERS else StratifiedKFold
+    return list(kind(FOLDS, shuffle=True, random_state=seed).split(np.zeros(len(y)), y))
+
+
+def judge(name: str, seed: int) -> dict[str, Any]:
     """The losses of auto and of all single methods in each fold."""
     X, y = read(name)
-    order = np.random.default_rng(0).permutation(len(y))
-    X, y = X[order], y[order]
     scale = float(np.var(y)) if name in NUMBERS else 1.0
-    losses: dict[str, list[float]] = {"auto": []}
-    terms: dict[str, list[float]] = {"auto": []}
-    chosen, seconds = [], []
-    for test in np.array_split(np.arange(len(y)), FOLDS):
-        train = np.setdiff1d(np.arange(len(y)), test)
+    losses: dict[str, list[float]] = {}
+    terms: dict[str, list[float]] = {}
+    seconds: dict[str, list[float]] = {}
+    chosen = []
+
+    def enter(label: str, model: Any, start: float, test: np.ndarray) -> None:
+        seconds.setdefault(label, []).append(time.perf_counter() - start)
+        losses.setdefault(label, []).append(loss(model, X[test], y[test]) / scale)
+        terms.setdefault(label, []).append(model.n_terms_)
+
+    for train, test in folds(y, name, seed):
         start = time.perf_counter()
         model = fewer.auto(X[train], y[train])
-        seconds.append(time.perf_counter() - start)
-        losses["auto"].append(loss(model, X[test], y[test]) / scale)
-        terms["auto"].append(model.n_terms_)
+        enter("auto", model, start, test)
         for entry in model.tried_:
-            label = entry["name"]
             if entry["chosen"]:
-                chosen.append(label)
-                fitted = model
-            else:
-                fitted = single(entry).fit(X[train], y[train])
-            losses.setdefault(label, []).append(loss(fitted, X[test], y[test]) / scale)
-            terms.setdefault(label, []).append(fitted.n_terms_)
-    means = {label: float(np.mean(values)) for label, values in losses.items()}
-    best = min((label for label in means if label != "auto"), key=lambda label: means[label])
-    error = float(np.std(losses[best], ddof=1) / np.sqrt(FOLDS))
+                chosen.append(entry["name"])
+            start = time.perf_counter()
+            enter(entry["name"], single(entry).fit(X[train], y[train]), start, test)
     return {
         "data": name.removesuffix(".csv"),
+        "seed": seed,
         "rows": len(y),
         "columns": X.shape[1],
-        "auto": means["auto"],
-        "auto_terms": float(np.mean(terms["auto"])),
-        "best": best,
-        "best_mean": means[best],
-        "best_error": error,
-        "best_terms": float(np.mean(terms[best])),
-        "within": means["auto"] <= means[best] + error,
-        "chosen": sorted(set(chosen), key=chosen.count, reverse=True),
-        "seconds": float(np.mean(seconds)),
-        "means": means,
+        "chosen": chosen,
+        "losses": losses,
+        "terms": terms,
+        "seconds": seconds,
     }
+
+
+def summary(runs: list[dict[str, Any]]) -> str:
+    """A line of the table for the runs with one data set."""
+
+    def mean(what: str, label: str) -> float:
+        return float(np.mean([run[what][label] for run in runs]))
+
+    def error(values: np.ndarray) -> float:
+        return float(np.sqrt(np.mean(np.var(values, axis=1, ddof=1) / FOLDS)))
+
+    labels = [label for label in runs[0]["losses"] if label != "auto"]
+    best = min(labels, key=lambda label: mean("losses", label))
+    own = error(np.array([run["losses"][best] for run in runs]))
+    behind = mean("losses", "auto") - mean("losses", best)
+    chosen = [label for run in runs for label in run["chosen"]]
+    names = sorted(set(chosen), key=chosen.count, reverse=True)
+    return (
+        f"| {runs[0]['data']} | {runs[0]['rows']} × {runs[0]['columns']} | "
+        f"{mean('losses', 'auto'):.3f} ({mean('terms', 'auto'):.1f}) | "
+        f"{best}: {mean('losses', best):.3f} ({mean('terms', best):.1f}) | {behind:+.3f} | "
+        f"{own:.3f} | {'yes' if behind <= own else '**no**'} | "
+        f"{', '.join(f'{name} {chosen.count(name)}' for name in names)} | "
+        f"{mean('seconds', 'auto'):.1f} | {mean('seconds', best):.2f} |"
+    )
 
 
 def main() -> None:
     """Judge and print."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", default="0", help="seeds of the folds, between commas")
     parser.add_argument("--save", action="store_true")
-    parser.add_argument("--only", default="")
+    parser.add_argument("--merge", action="store_true", help="keep the runs saved before")
+    parser.add_argument("--only", default="", help="parts of names, between commas")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
+    saved = RESULTS / "auto.json"
+    runs = json.loads(saved.read_text(encoding="utf-8")) if args.merge and saved.exists() else []
+    for seed in map(int, args.seeds.split(",")):
+        for name in (*NUMBERS, *CLASSES):
+            known = any(r["data"] + ".csv" == name and r["seed"] == seed for r in runs)
+            if known or not any(part in name for part in args.only.split(",")):
+                continue
+            runs.append(judge(name, seed))
+            print(f"seed {seed}: {summary(runs[-1:])}", flush=True)
+            if args.save:
+                saved.write_text(json.dumps(runs, indent=1), encoding="utf-8")
     lines = [
         __doc__ or "",
-        "| data | size | auto (terms) | best single ± s.e. (terms) | within | chosen | seconds |",
-        "|---|---|---|---|---|---|---|",
+        f"Seeds: {', '.join(map(str, sorted({run['seed'] for run in runs})))}.\n",
+        "| data | size | auto (terms) | best single (terms) | behind | s.e. | within | chosen in "
+        "folds | seconds | seconds of best |",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
-    everything = []
     for name in (*NUMBERS, *CLASSES):
-        if args.only and args.only not in name:
-            continue
-        found = judge(name)
-        everything.append(found)
-        lines.append(
-            f"| {found['data']} | {found['rows']} × {found['columns']} | {found['auto']:.3f} "
-            f"({found['auto_terms']:.1f}) | {found['best']}: {found['best_mean']:.3f} ± "
-            f"{found['best_error']:.3f} ({found['best_terms']:.1f}) | "
-            f"{'yes' if found['within'] else 'no'} | {', '.join(found['chosen'])} | "
-            f"{found['seconds']:.1f} |"
-        )
-        print(lines[-1], flush=True)
+        if of_name := [run for run in runs if run["data"] + ".csv" == name]:
+            lines.append(summary(of_name))
     text = "\n".join(lines) + "\n"
+    print(text)
     if args.save:
         (RESULTS / "auto.md").write_text(text, encoding="utf-8")
-        (RESULTS / "auto.json").write_text(json.dumps(everything, indent=1), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -7,9 +7,8 @@ Gamma(1, 1.78). The figure is the smallest bulk effective number of draws over a
 as ArviZ computes it for both, divided by CPU seconds in one thread. For fewer that is the whole
 fit, warm-up and diagnostics included; for NumPyro sampling alone, after warm-up and compilation.
 NUTS is run on the weights themselves and on weights in units of the prior's scale, with the
-likelihood of
-all rows and with that of XᵀX and Xᵀy, which is the same; four chains at once. Libraries take turns;
-shown is the best of each.
+likelihood of all rows and with that of XᵀX and Xᵀy, which is the same; four chains at once.
+Libraries take turns; shown is the best of each.
 """
 
 from __future__ import annotations

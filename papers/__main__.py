@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from papers import helgoy_li_tables
 from papers.experiment import Experiment, discover
 from papers.report import experiment_page, summary_table, with_summary
 from papers.runner import run_experiment, write_atomically
@@ -80,6 +81,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not options.quick:
         table = summary_table(list(experiments.values()), RESULTS)
         write_atomically(README, with_summary(README.read_text(encoding="utf-8"), table))
+        tables = helgoy_li_tables.page(experiments, RESULTS)
+        write_atomically(RESULTS / f"{helgoy_li_tables.NAME}.md", tables)
     return 0
 
 

@@ -109,6 +109,36 @@ def test_predictions_follow_the_draws(diabetes, fitted):
     np.testing.assert_allclose(fitted.coef_std_, fitted.draws_["coef"].std(axis=(0, 1)), rtol=1e-9)
 
 
+def test_samples_are_draws_with_their_own_noise(diabetes, fitted):
+    X, _ = diabetes
+    coef, intercept = fitted.sample_posterior(500, random_state=2)
+    assert coef.shape == (500, 10) and intercept.shape == (500,)
+    stored = {tuple(row) for row in fitted.draws_["coef"].reshape(-1, 10)}
+    assert all(tuple(row) in stored for row in coef)
+    rows = X[:5]
+    functions = fitted.sample_y(rows, 500, random_state=2, noise=False)
+    np.testing.assert_allclose(functions, (intercept[:, None] + coef @ rows.T).T, rtol=1e-9)
+    # A few rows leave σ uncertain: new observations have heavier tails than any one σ gives.
+    small = BayesianLasso(draws=5000).fit(X[:8, :1], diabetes[1][:8])
+    observed = small.sample_y(np.zeros((1, 1)), 40000, random_state=1)[0]
+    means = small.sample_y(np.zeros((1, 1)), 40000, random_state=1, noise=False)[0]
+    noise = observed - means
+    kurtosis = np.mean(noise**4) / np.mean(noise**2) ** 2
+    variances = small.draws_["noise_std"].ravel() ** 2
+    expected = 3 * np.mean(variances**2) / np.mean(variances) ** 2
+    assert expected > 4
+    assert kurtosis > 0.5 * (3 + expected)
+    assert noise.std() == pytest.approx(np.sqrt(variances.mean()), rel=0.05)
+
+
+def test_iterations_are_those_that_there_were(diabetes):
+    X, y = diabetes
+    with pytest.warns(ConvergenceWarning, match="max_time"):
+        hurried = BayesianLasso(max_time=1e-9).fit(X, y)
+    assert hurried.n_iter_ == hurried.draws_["lam"].shape[1] == 16
+    assert BayesianLasso(draws=200, warmup=30, thin=2, tol=10).fit(X, y).n_iter_ == 430
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_seed_gives_the_same_draws(diabetes):
     X, y = diabetes

@@ -72,9 +72,8 @@ def test_a_path_of_lams(data):
     assert found.paths["x4"].shape == (3,)
     for name, path in found.paths.items():
         assert found.frequencies[name] == path.max()
-    single = stability_selection(
-        Lasso(lam=25.0, standardize=False), X, y, subsamples=20
-    )  # half of the rows, half of λ
+    # λ is that of all rows here, too.
+    single = stability_selection(Lasso(lam=50.0, standardize=False), X, y, subsamples=20)
     assert single.frequencies["x21"] == pytest.approx(found.paths["x21"][1])
 
 
@@ -103,6 +102,9 @@ def test_what_cannot_be(data):
         stability_selection(Lasso(), X, y, threshold=0.5)
     with pytest.raises(ValueError, match="subsamples"):
         stability_selection(Lasso(), X, y, subsamples=1)
+    for wrong in (-3, 2.5, "many"):
+        with pytest.raises(ValueError, match="subsamples"):
+            stability_selection(Lasso(), X, y, subsamples=wrong)
     with pytest.raises(TypeError, match="estimators of fewer"):
         stability_selection("lasso", X, y)
     centres = X[:8]

@@ -131,6 +131,29 @@ def name_of(y: Any) -> str | None:
     return name if isinstance(name, str) and name else None
 
 
+def holds_numbers(y: Any) -> bool:
+    """Whether a target holds numbers: no text, truth values or categories, even of numbers."""
+    frame, column = as_frame(y), None
+    if frame is not None and frame.shape[1] == 1:
+        column = _column(frame, 0)
+    elif frame is None and _library(y) == "pandas":
+        column = _PandasColumn("y", sys.modules["pandas"].Series(y))
+    elif frame is None and _library(y) == "polars":
+        column = _PolarsColumn("y", y)
+    elif frame is None and _library(y) == "pyarrow":
+        column = _ArrowColumn("y", y)
+    if column is not None and not column.is_number:
+        return False
+    array = np.asarray(y if column is None else list(column.values))
+    if array.dtype.kind != "O":
+        return array.dtype.kind not in "bUS"
+    # Gaps are for others to refuse.
+    known = [v for v in array.ravel().tolist() if v is not None and (v == v) is True]
+    return bool(known) and all(
+        isinstance(v, numbers.Real | Decimal) and not isinstance(v, bool | np.bool_) for v in known
+    )
+
+
 def frame_names(frame: Any) -> list[Any]:
     """Return the names of the columns."""
     names = getattr(frame, "column_names", None)  # Arrow

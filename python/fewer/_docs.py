@@ -61,9 +61,9 @@ lam_shape : float, default=1.0
     r of the prior λ² ~ Gamma(r, δ), where λ is not given.
 lam_rate : float, optional
     δ of that prior; 1.78 for columns of unit length where it is not given, as in the paper.
-estimate : {"median", "mean"}, default="median"
-    What is taken for the weights: the median or the mean of their draws. Take the mean with
-    kernels: medians of weights that trade with each other do not add up to a fit.
+estimate : {"median", "mean"}, optional
+    What is taken for the weights: the median or the mean of their draws. The median by default,
+    and the mean for kernels: medians of weights that trade with each other do not add up to a fit.
 inclusion : float, optional
     Keep the terms whose credible interval of this probability does not hold 0. All by default.
 chains : int, default=4

@@ -17,47 +17,8 @@ if TYPE_CHECKING:
 Variance = Literal["posterior", "augmented"]
 
 
-class EvidenceRegressor(Regressor):
-    """Base of regressors with a Gaussian posterior and noise of known relative precisions."""
-
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        *,
-        groups: Any = None,
-        noise_precision: ArrayLike | None = None,
-    ) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            The inputs. Arrays of float64 and float32 in any order, and the values of CSC
-            matrices of float64, are used where they are, without a copy. Data frames may be of
-            pandas, polars or Arrow; their columns of text or categories become columns of zeros
-            and ones.
-        y : array-like of shape (n_samples,)
-            The numbers to be predicted.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows: a row of weight 2 counts as two equal rows, one of weight 0 as
-            none.
-        groups : array-like of shape (n_samples,), optional
-            Groups of the rows, for a splitter given as `cv` that keeps them together.
-        noise_precision : array-like of shape (n_samples,), optional
-            How precise each row is relative to the others, above 0: the noise of row n has the
-            variance ``noise_std_**2 / noise_precision[n]``. Only their ratios matter to the
-            weights. It is no sample weight: a row of precision 2 is one row, measured better.
-
-        Returns
-        -------
-        estimator
-            The estimator itself.
-        """
-        settings, problem = self._problem(X, y, sample_weight)
-        problem["noise_precision"] = _precision(noise_precision, len(problem["y"]))
-        return self._fit(X, settings, problem, groups)
+class PosteriorRegressor(Regressor):
+    """Base of regressors with a posterior to draw from."""
 
     def sample_posterior(
         self, n_samples: int = 1, random_state: RandomState | None = 0
@@ -112,6 +73,49 @@ class EvidenceRegressor(Regressor):
         """
         x = self._new(X)
         return self.model_.sample_y(x, _count(n_samples), _seed(random_state), noise)
+
+
+class EvidenceRegressor(PosteriorRegressor):
+    """Base of regressors with a Gaussian posterior and noise of known relative precisions."""
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        groups: Any = None,
+        noise_precision: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The inputs. Arrays of float64 and float32 in any order, and the values of CSC
+            matrices of float64, are used where they are, without a copy. Data frames may be of
+            pandas, polars or Arrow; their columns of text or categories become columns of zeros
+            and ones.
+        y : array-like of shape (n_samples,)
+            The numbers to be predicted.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows: a row of weight 2 counts as two equal rows, one of weight 0 as
+            none.
+        groups : array-like of shape (n_samples,), optional
+            Groups of the rows, for a splitter given as `cv` that keeps them together.
+        noise_precision : array-like of shape (n_samples,), optional
+            How precise each row is relative to the others, above 0: the noise of row n has the
+            variance ``noise_std_**2 / noise_precision[n]``. Only their ratios matter to the
+            weights. It is no sample weight: a row of precision 2 is one row, measured better.
+
+        Returns
+        -------
+        estimator
+            The estimator itself.
+        """
+        settings, problem = self._problem(X, y, sample_weight)
+        problem["noise_precision"] = _precision(noise_precision, len(problem["y"]))
+        return self._fit(X, settings, problem, groups)
 
 
 def _precision(precision: ArrayLike | None, rows: int) -> NDArray[np.float64] | None:

@@ -206,21 +206,26 @@ class Tried(list[dict[str, Any]]):
     """The methods that :func:`fewer.auto` tried, a dict for each; it prints as a table.
 
     Entries are the ``name``, the ``method`` and its ``settings``, the ``score`` with its ``mean``
-    and ``standard_error`` over the folds, the mean number of ``terms``, ``seconds``, whether it was
-    ``chosen``, and a ``note`` where it was not finished. ``pandas.DataFrame(tried)`` is a table.
+    and ``standard_error`` over the folds, the ``error_of_difference`` between its mean and the
+    best's, ``repeats``, the mean number of ``terms``, ``seconds``, whether it was ``chosen``, and a
+    ``note`` where it was not finished. ``pandas.DataFrame(tried)`` is a table.
     """
 
     @classmethod
     def _of(cls, text: str) -> Tried:
-        return cls({"note": None, **entry} for entry in json.loads(text))
+        usual = {"note": None, "error_of_difference": None}
+        return cls({**usual, **entry} for entry in json.loads(text))
 
     def __repr__(self) -> str:
         def shown(value: float | None) -> str:
             return "" if value is None else f"{value:.4g}"
 
-        table = [["", "method", self[0]["score"] if self else "", "s.e.", "terms", "seconds", ""]]
+        score = self[0]["score"] if self else ""
+        head = ["", "method", score, "s.e.", "s.e. of difference", "repeats", "terms", "seconds"]
+        table = [[*head, ""]]
+        names = ("mean", "standard_error", "error_of_difference", "repeats", "terms", "seconds")
         for entry in self:
-            numbers = [entry[name] for name in ("mean", "standard_error", "terms", "seconds")]
+            numbers = [entry[name] for name in names]
             mark = "chosen" if entry["chosen"] else entry["note"] or ""
             table.append([entry["name"], entry["method"], *map(shown, numbers), mark])
         return "\n".join(aligned(table))

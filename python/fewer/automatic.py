@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any, Literal
 
-import numpy as np
-
 from fewer import _core, _data
 from fewer._base import ClassWeight, Estimator, RandomState
 from fewer.probit_classifier import ProbitClassifier
@@ -21,6 +19,7 @@ def auto(
     max_terms: int | None = None,
     max_time: float | None = None,
     cv: int = 5,
+    cv_repeats: int | None = None,
     scoring: str | None = None,
     class_weight: ClassWeight | None = None,
     standardize: bool = True,
@@ -34,7 +33,10 @@ def auto(
 
     All are judged in the same folds, in which each chooses its λ or γ anew: no choice has seen the
     rows that judge it. The method that keeps the fewest terms within one standard error of the
-    best, that of its mean and that of the difference in these folds, is fitted to all rows.
+    best is fitted to all rows. It is within it if the difference between the two in the same folds,
+    together with the standard error of that difference, is at most the standard error of the
+    best's mean. Few rows are split repeatedly, so that the chance of one split does not decide; a
+    method behind by more than three errors of the difference is not judged again.
 
     Parameters
     ----------
@@ -43,14 +45,18 @@ def auto(
     y : array-like of shape (n_samples,)
         What is to be predicted: numbers, or classes.
     task : {"regression", "classification"}, optional
-        What to predict. Classes by default where y holds text or booleans, else numbers.
+        What to predict. Classes by default where y holds text, booleans or categories (of a data
+        frame), else numbers.
     max_terms : int, optional
         Keep at most so many terms.
     max_time : float, optional
         Seconds for trying and fitting. What is not finished after three quarters of it is left;
-        the fit to all rows then takes what it takes.
+        the fit to all rows gets the rest, and at least a twentieth, for each λ or γ that it tries.
     cv : int, default=5
         Number of folds; rows are shuffled, and classes stratified.
+    cv_repeats : int, optional
+        How many times rows are split: 10 times for up to 200 rows by default, and less often for
+        more, once from 2000 rows on.
     scoring : str, optional
         What judges: ``"mse"`` for numbers and ``"deviance"`` for classes by default, or another
         score of :func:`fewer.cross_validate`.
@@ -86,7 +92,7 @@ def auto(
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(100, 6))
     >>> y = 1 + 3 * X[:, 0] - 2 * X[:, 3] + rng.normal(size=100)
-    >>> model = fewer.auto(X, y)
+    >>> model = fewer.auto(X, y, cv_repeats=1)
     >>> {"x1", "x4"} <= set(model.terms_)
     True
     >>> len(model.tried_) > 4
@@ -95,8 +101,7 @@ def auto(
     if task not in (None, "regression", "classification"):
         raise ValueError(f"task = {task!r}: 'regression' or 'classification' is expected")
     if task is None:
-        kind = np.asarray(y if _data.name_of(y) is None else list(y)).dtype.kind
-        task = "classification" if kind in "bOUS" else "regression"
+        task = "regression" if _data.holds_numbers(y) else "classification"
     shared = {
         "max_terms": max_terms,
         "standardize": standardize,
@@ -115,7 +120,7 @@ def auto(
     given, problem = reader._problem(X, y, sample_weight)
     names = ("max_terms", "standardize", "memory_limit", "random_state", "n_jobs", "class_weight")
     settings = {name: given[name] for name in names if given.get(name) is not None}
-    chosen = {"cv": cv, "scoring": scoring, "max_time": max_time}
+    chosen = {"cv": cv, "cv_repeats": cv_repeats, "scoring": scoring, "max_time": max_time}
     settings |= {name: value for name, value in chosen.items() if value is not None}
     model = _core.fit("auto", json.dumps(settings), problem)
     estimator = Estimator._classes[model.method]._of(model)

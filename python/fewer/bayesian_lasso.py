@@ -15,16 +15,16 @@ from fewer._base import (
     Intercept,
     Landmarks,
     RandomState,
-    Regressor,
 )
 from fewer._docs import documented
+from fewer._evidence import PosteriorRegressor
 from fewer._select import CV, Lam, Rule
 
 Estimate = Literal["median", "mean"]
 
 
 @documented
-class BayesianLasso(Regressor):
+class BayesianLasso(PosteriorRegressor):
     """Linear regression with a Laplace prior, its posterior sampled.
 
     Weights are Laplacian given the noise [1]_ ::
@@ -32,10 +32,11 @@ class BayesianLasso(Regressor):
         p(w | σ) = Π λ/(2σ) exp(−λ|w_j|/σ),   p(σ²) ∝ 1/σ²,   λ² ~ Gamma(r, δ)
 
     Several chains of a Gibbs sampler draw from the posterior of weights, noise and λ. The model
-    has the medians of the draws for weights, which are small where the Lasso's are zero, and
-    intervals from all draws. A fit whose chains do not agree, or whose draws are worth too few
-    independent ones [2]_, ends with a ``ConvergenceWarning``. Rescaling y rescales the answer and
-    nothing else; the same seed gives the same draws for any number of threads.
+    has the medians of the draws for weights (for kernels their means), which are small where the
+    Lasso's are zero, and intervals from all draws. A fit whose chains do not agree, or whose draws
+    are worth too few independent ones [2]_, ends with a ``ConvergenceWarning``. Rescaling y
+    rescales the answer and nothing else; the same seed gives the same draws for any number of
+    threads.
 
     Parameters
     ----------
@@ -100,7 +101,7 @@ class BayesianLasso(Regressor):
         lam_shape: float = 1.0,
         lam_rate: float | None = None,
         noise: float | None = None,
-        estimate: Estimate = "median",
+        estimate: Estimate | None = None,
         inclusion: float | None = None,
         chains: int = 4,
         draws: int = 1000,

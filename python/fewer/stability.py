@@ -158,13 +158,17 @@ def stability_selection(
             f"the estimator has folds of its own, cv = {estimator.cv!r}, which are not those of a "
             "part of the rows: give it a number of folds"
         )
+    if not isinstance(subsamples, int | np.integer) or subsamples < 2:
+        raise ValueError(
+            f"subsamples = {subsamples!r}: a whole number of at least 2 is expected; 100 are usual"
+        )
     values = [] if lams is None else _select.numbers_of("lams", lams)
     settings, problem = estimator._problem(X, y, sample_weight)
     text = _core.stability(
         estimator._method,
         json.dumps(settings),
         problem,
-        subsamples,
+        int(subsamples),
         threshold,
         max_false,
         values,

@@ -122,7 +122,7 @@ pub struct Settings {
     /// Blasso: rate of the Gamma prior of λ² [default: 1.78 for columns of unit length]
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     lam_rate: Option<f64>,
-    /// Blasso: what is taken for weights [default: median]
+    /// Blasso: what is taken for weights [default: median, for kernels mean]
     #[arg(long, value_parser = ["median", "mean"])]
     estimate: Option<String>,
     /// Blasso: keep the terms whose interval of this probability does not hold 0 [default: all]

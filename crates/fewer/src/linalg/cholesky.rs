@@ -89,15 +89,6 @@ impl Cholesky {
         clear_vector_registers();
     }
 
-    /// Solves Lᵀ·x = `right` in place.
-    pub fn solve_transpose(&self, right: &mut [f64]) {
-        let n = self.order();
-        let l = MatRef::from_column_major_slice(self.factor.as_slice(), n, n);
-        let x = MatMut::from_column_major_slice_mut(right, n, 1);
-        solve_upper_triangular_in_place(l.transpose(), x, Par::Seq);
-        clear_vector_registers();
-    }
-
     /// L, with zeros above.
     pub fn lower(&self) -> Matrix {
         let mut lower = self.factor.clone();

@@ -10,14 +10,16 @@ use super::settings::{
 };
 use crate::basis::{BlockFunction, Gamma, KernelFunction, Landmarks, UserFunction};
 use crate::data::{Dataset, Moments, Target};
-use crate::engine::gibbs::{self, Diagnostic, NoisePrior, Problem, Ranks, Regression, Sampled};
+use crate::engine::gibbs::{
+    self, Diagnostic, NoisePrior, Problem, Ranks, Regression, Sampled, quantile,
+};
 use crate::engine::{Observer, Outcome, Silent, Step, Termination};
 use crate::error::{Error, Result};
 use crate::linalg::{Matrix, dot};
-use crate::model::{Certificate, CertificateKind, Draws, Model, quantile};
+use crate::model::{Certificate, CertificateKind, Draws, Model};
 use crate::prior::{self, GammaOfSquare};
 use crate::random::Stream;
-use rayon::prelude::*;
+use rayon::{current_num_threads as threads, prelude::*};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -31,11 +33,10 @@ const MAX_ITER: usize = 1_000_000;
 const RATE: f64 = 1.78;
 
 /// What is taken for the weight of a term.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Estimate {
     /// The median of its draws.
-    #[default]
     Median,
     /// Their mean.
     Mean,
@@ -46,7 +47,7 @@ pub enum Estimate {
 ///
 /// p(w_j | σ) = λ/(2σ) exp(−λ|w_j|/σ), p(σ²) ∝ 1/σ², and λ² ~ Gamma(r, δ) where it is not given.
 /// Several chains of a Gibbs sampler draw from the posterior of weights, noise and λ; the model
-/// has their medians for weights, and all draws for intervals. Rescaling y rescales the answer and
+/// has their medians or means for weights, and all draws for intervals. Rescaling y rescales the answer and
 /// nothing else.
 ///
 /// | setting | default | meaning |
@@ -54,7 +55,7 @@ pub enum Estimate {
 /// | `lam` | under its prior | λ |
 /// | `lam_shape`, `lam_rate` | 1, 1.78 for columns of unit length | r and δ |
 /// | `noise` | under its prior | standard deviation of the noise, in the units of y |
-/// | `estimate` | `median` | or `mean`: what is taken for weights; with kernels take `mean`, for medians of weights that trade with each other do not add up to a fit |
+/// | `estimate` | `median`, for kernels `mean` | what is taken for weights; medians of weights that trade with each other, as those of kernels do, do not add up to a fit |
 /// | `inclusion` | – | keep terms whose interval of this probability does not hold 0 |
 /// | `chains`, `draws`, `warmup`, `thin` | 4, 1000, 500, 1 | chains; of each: draws kept, draws thrown away before, and every how many one is kept |
 /// | `basis`, `degree`, `gamma`, `coef0` | `linear`, 2, `scale`, 1 | see [`BasisKind`] |
@@ -93,7 +94,7 @@ struct Settings {
     lam_shape: f64,
     lam_rate: Option<f64>,
     noise: Option<f64>,
-    estimate: Estimate,
+    estimate: Option<Estimate>,
     inclusion: Option<f64>,
     chains: usize,
     draws: usize,
@@ -110,7 +111,7 @@ impl Default for Settings {
             lam_shape: 1.0,
             lam_rate: None,
             noise: None,
-            estimate: Estimate::Median,
+            estimate: None,
             inclusion: None,
             chains: 4,
             draws: 1000,
@@ -170,7 +171,7 @@ impl BayesianLasso {
 
     /// What is taken for the weights of the model.
     pub fn estimate(mut self, estimate: Estimate) -> Self {
-        self.0.estimate = estimate;
+        self.0.estimate = Some(estimate);
         self
     }
 
@@ -217,12 +218,15 @@ impl BayesianLasso {
         common.with_moments(moments, self.wanted(), &Silent, |shared| self.solve(&shared, None))
     }
 
+    fn is_linear(&self) -> bool {
+        matches!(self.0.common.basis, BasisKind::Linear | BasisKind::Polynomial)
+    }
+
     fn wanted(&self) -> Wanted {
-        let linear = matches!(self.0.common.basis, BasisKind::Linear | BasisKind::Polynomial);
         Wanted {
             equations: true,
             gram: true,
-            without_copies: linear,
+            without_copies: self.is_linear(),
             distinct: false,
             offset: false,
         }
@@ -299,18 +303,24 @@ impl BayesianLasso {
             }),
         };
         let sampled = gibbs::sample(&problem, &options, |_| prior.clone(), shared.observer)?;
-        self.model(shared, sampled, &scales, freedom, warmup)
+        self.model(shared, sampled, &scales, freedom)
     }
 
-    /// Draws are held by chain, and then by number.
+    /// The most that is held at a time: while rows are turned, chains run, or draws are summed up.
     fn check_memory(&self, shared: &Shared<'_>, draws: usize, by_rows: bool) -> Result<()> {
         let own = &self.0;
-        let (columns, chains) = (shared.usable.len() as f64, own.chains as f64);
-        let rows = match by_rows {
-            false => 0.0,
-            true => shared.rows as f64 * columns * (1.0 + chains),
+        let (n, p, chains) = (shared.rows as f64, shared.usable.len() as f64, own.chains as f64);
+        let (rank, all) = (n.min(p), chains * draws as f64);
+        let (turning, data, of_chain) = match by_rows {
+            true => (n * p + rank * (n + 2.0 * p), rank * p, rank * (p + rank)),
+            false => (0.0, p * p, p * p),
         };
-        let needed = 8.0 * (2.0 * (columns + 4.0) * draws as f64 * chains + rows);
+        let drawn = data + (p + 3.0) * all;
+        // A factor, and one for what is proposed.
+        let running = drawn + chains * 2.0 * of_chain;
+        // By number, again about their means, and the ranks of one number in each thread.
+        let summing = drawn + 2.0 * p * all + p * p + 8.0 * all * threads() as f64;
+        let needed = 8.0 * turning.max(running).max(summing);
         if needed <= own.common.memory_limit {
             return Ok(());
         }
@@ -345,7 +355,6 @@ impl BayesianLasso {
         sampled: Sampled,
         scales: &Scales,
         freedom: f64,
-        warmup: usize,
     ) -> Result<Model> {
         let own = &self.0;
         let unit = shared.units.target_unit();
@@ -369,7 +378,8 @@ impl BayesianLasso {
         let of_noise = ranks.diagnose(&sigma);
         let of_lam = (!lam.is_empty()).then(|| ranks.diagnose(&lam));
         let kept = self.kept(shared, &found);
-        let estimate = |k: usize| match own.estimate {
+        let usual = if self.is_linear() { Estimate::Median } else { Estimate::Mean };
+        let estimate = |k: usize| match own.estimate.unwrap_or(usual) {
             Estimate::Median => found[k].median,
             Estimate::Mean => found[k].mean,
         };
@@ -383,7 +393,7 @@ impl BayesianLasso {
             objective: mean(&deviances),
             residual: worst.r_hat - 1.0,
             gap: None,
-            iterations: warmup + length * own.thin,
+            iterations: sampled.steps,
             termination,
             trace: chains[0]
                 .deviance
@@ -594,7 +604,8 @@ impl Column {
         let included = inclusion.is_none_or(|coverage| {
             sorted.sort_unstable_by(f64::total_cmp);
             let part = 0.5 * (1.0 - coverage);
-            quantile(&sorted, part) > 0.0 || quantile(&sorted, 1.0 - part) < 0.0
+            let at = |p: f64| quantile(sorted.len(), |k| sorted[k], p);
+            at(part) > 0.0 || at(1.0 - part) < 0.0
         });
         Self {
             diagnostic: ranks.diagnose(draws),

@@ -5,8 +5,7 @@ use crate::data::Features;
 use crate::design::Design;
 use crate::error::{Error, Result};
 use crate::linalg::{Matrix, axpy};
-use crate::random::uniform;
-use crate::special::normal_quantile;
+use crate::random::Stream;
 
 /// One set of weights out of the posterior.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,14 +19,11 @@ pub struct Draw {
 /// Of one output the value where every term is at its centre, and the weight of each term.
 type Drawn = (f64, Vec<f64>);
 
+/// Draws of all outputs, and the deviation of the noise that goes with each.
+type WithNoise = (Vec<Vec<Drawn>>, Vec<f64>);
+
 /// Pivots of a correlation matrix below this are rounding.
 const ROUNDING: f64 = 1e-14;
-
-/// Numbers of a standard Gaussian that depend on the seed only.
-fn normal(seed: u64) -> impl FnMut() -> f64 {
-    let mut next = uniform(seed);
-    move || normal_quantile((next() + 0.5 / (1u64 << 53) as f64).min(1.0 - f64::EPSILON))
-}
 
 /// A lower triangle L with LLᵀ the matrix, which may be singular.
 fn root(matrix: &Matrix) -> Matrix {
@@ -59,16 +55,17 @@ fn root(matrix: &Matrix) -> Matrix {
 
 impl Model {
     /// So many draws, of each output.
-    fn drawn(&self, draws: usize, seed: u64) -> Result<Vec<Vec<Drawn>>> {
+    fn drawn(&self, draws: usize, seed: u64) -> Result<WithNoise> {
+        let mut stream = Stream::new(seed);
         if let Some(sampled) = &self.draws {
-            // They are draws already.
-            let (count, mut next) = (sampled.base().len(), uniform(seed));
+            // They are draws already; weights and noise of one belong together.
+            let count = sampled.base().len();
             let one = |_| {
-                let k = ((next() * count as f64) as usize).min(count - 1);
+                let k = ((stream.uniform() * count as f64) as usize).min(count - 1);
                 let weights = (0..self.terms.len()).map(|t| sampled.weights(t)[k]).collect();
-                vec![(sampled.base()[k], weights)]
+                (vec![(sampled.base()[k], weights)], sampled.noise_std()[k])
             };
-            return Ok((0..draws).map(one).collect());
+            return Ok((0..draws).map(one).unzip());
         }
         let posterior = self.posterior_needed("draws from the posterior")?;
         let parameters = posterior.parameters();
@@ -79,14 +76,14 @@ impl Model {
             column.for_each(|(a, v)| *v = posterior.covariance(a, b));
         }
         let root = root(&covariance);
-        let mut next = normal(seed);
         let mean: Vec<Drawn> = (0..self.outputs())
             .map(|o| (self.base[o], self.terms.iter().map(|t| t.weights[o]).collect()))
             .collect();
-        Ok((0..draws)
+        let noise = vec![self.noise_std.unwrap_or(0.0); draws];
+        let found = (0..draws)
             .map(|_| {
                 let mut moved = vec![0.0; k];
-                (0..k).for_each(|b| axpy(next(), root.column(b), &mut moved));
+                (0..k).for_each(|b| axpy(stream.normal(), root.column(b), &mut moved));
                 let mut draw = mean.clone();
                 for (p, by) in parameters.iter().zip(moved) {
                     let (base, weights) = &mut draw[p.output];
@@ -94,7 +91,8 @@ impl Model {
                 }
                 draw
             })
-            .collect())
+            .collect();
+        Ok((found, noise))
     }
 
     /// So many sets of intercepts and weights out of the posterior; the same for the same seed.
@@ -121,7 +119,7 @@ impl Model {
             intercepts: draw.iter().map(intercept).collect(),
             weights: (0..centres.len()).map(|t| draw.iter().map(|o| o.1[t]).collect()).collect(),
         };
-        Ok(self.drawn(draws, seed)?.into_iter().map(turned).collect())
+        Ok(self.drawn(draws, seed)?.0.into_iter().map(turned).collect())
     }
 
     /// What so many sets of weights out of the posterior predict: a row for each row, a column for
@@ -140,7 +138,7 @@ impl Model {
                 hint: "the model tells classes apart; sample_posterior draws its weights".into(),
             });
         }
-        let drawn = self.drawn(draws, seed)?;
+        let (drawn, deviations) = self.drawn(draws, seed)?;
         let columns = self.columns(features.into())?;
         let chosen: Vec<usize> = (0..self.terms.len()).collect();
         let centre = self.terms.iter().map(|t| t.centre).collect();
@@ -149,13 +147,12 @@ impl Model {
             drawn.into_iter().filter_map(|d| d.into_iter().next()).unzip();
         let mut out = design.apply_each(&chosen, &weights);
         // The weights of a seed are the same with noise and without.
-        let mut next = normal(!seed);
-        let scatter = if noise { self.noise_std.unwrap_or(0.0) } else { 0.0 };
-        for (k, base) in bases.iter().enumerate() {
+        let mut stream = Stream::new(!seed);
+        for (k, (base, deviation)) in bases.iter().zip(deviations).enumerate() {
             for y in out.column_mut(k) {
                 *y += base;
-                if scatter > 0.0 {
-                    *y += scatter * next();
+                if noise && deviation > 0.0 {
+                    *y += deviation * stream.normal();
                 }
             }
         }
@@ -177,8 +174,9 @@ mod tests {
 
     #[test]
     fn a_root_of_a_singular_matrix_is_one() {
-        let (k, mut next) = (6, uniform(1));
-        let factor = Matrix::from_columns(k, 3, (0..3 * k).map(|_| next() - 0.5).collect());
+        let (k, mut stream) = (6, Stream::new(1));
+        let factor =
+            Matrix::from_columns(k, 3, (0..3 * k).map(|_| stream.uniform() - 0.5).collect());
         let mut matrix = Matrix::zeros(k, k);
         for a in 0..k - 1 {
             for b in 0..k - 1 {

@@ -13,7 +13,6 @@ pub use draws::Draw;
 pub use explain::{Explanation, number};
 pub use posterior::{Interval, Parameter, Posterior};
 pub use report::{Certificate, CertificateKind, DroppedColumn, Report};
-pub(crate) use sampled::quantile;
 pub use sampled::{Diagnostic, Draws};
 
 use crate::basis::{BlockFunction, FixedBasis, Kernel, KernelFunction, UserFunction};

@@ -5,6 +5,7 @@ use super::{Model, Term};
 use crate::data::Features;
 use crate::design::Design;
 pub use crate::engine::gibbs::Diagnostic;
+use crate::engine::gibbs::quantile;
 use crate::error::Result;
 use crate::linalg::{Matrix, Tile, axpy};
 use crate::special::normal_cdf;
@@ -95,7 +96,7 @@ impl Draws {
             .map(|draws| {
                 let mut sorted = draws.clone();
                 sorted.sort_unstable_by(f64::total_cmp);
-                (quantile(&sorted, part), quantile(&sorted, 1.0 - part))
+                [part, 1.0 - part].map(|p| quantile(sorted.len(), |k| sorted[k], p)).into()
             })
             .collect()
     }
@@ -117,13 +118,6 @@ impl Draws {
             && finite(&self.lam)
             && self.noise_std.iter().all(|v| v.is_finite() && *v >= 0.0)
     }
-}
-
-/// A quantile of sorted values, between two of them by a straight line.
-pub(crate) fn quantile(sorted: &[f64], p: f64) -> f64 {
-    let place = p * (sorted.len() - 1) as f64;
-    let k = place as usize;
-    sorted[k] + place.fract() * (sorted[(k + 1).min(sorted.len() - 1)] - sorted[k])
 }
 
 impl Model {
@@ -240,6 +234,6 @@ mod tests {
         // Two far apart: the quarter of both is the middle of the left one.
         let two = mixture_quantile(&[-50.0, 50.0], &[1.0, 1.0], 0.25, 0.0, 50.0);
         assert!((two + 50.0).abs() < 1e-8, "{two}");
-        assert!((quantile(&[1.0, 2.0, 4.0], 0.75) - 3.0).abs() < 1e-15);
+        assert!((quantile(3, |k| [1.0, 2.0, 4.0][k], 0.75) - 3.0).abs() < 1e-15);
     }
 }

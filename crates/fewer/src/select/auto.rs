@@ -8,7 +8,7 @@ use crate::basis::UserFunction;
 use crate::data::{Dataset, Target};
 use crate::engine::{Interrupted, Observer, SelectionProgress};
 use crate::error::{Error, Result};
-use crate::method::{Task, check_number, fit};
+use crate::method::{Task, check_count, check_number, fit, parse_settings};
 use crate::model::Model;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -39,9 +39,15 @@ struct Entrant {
     task: Task,
     settings: &'static str,
     suits: fn(&Size) -> bool,
+    /// γ as a part of its usual value, 1 by the number of columns (of unit variance).
+    width: Option<f64>,
 }
 
 impl Entrant {
+    const fn of_width(self, width: f64) -> Self {
+        Self { width: Some(width), ..self }
+    }
+
     /// `max_terms` for the method, such that its model has at most `limit` distinct terms.
     fn share_of(&self, limit: usize, size: &Size) -> usize {
         match size.classes {
@@ -53,7 +59,7 @@ impl Entrant {
 
 /// Kernels are centred on all rows, so that their number is limited.
 const KERNEL_ROWS: usize = 2000;
-const WIDTH_ROWS: usize = 600;
+const CLASS_ROWS: usize = 600;
 const MOST_PRODUCTS: usize = 500;
 
 const fn numbers(
@@ -62,7 +68,7 @@ const fn numbers(
     settings: &'static str,
     suits: fn(&Size) -> bool,
 ) -> Entrant {
-    Entrant { name, method, task: Task::Regression, settings, suits }
+    Entrant { name, method, task: Task::Regression, settings, suits, width: None }
 }
 
 const fn classes(
@@ -71,7 +77,7 @@ const fn classes(
     settings: &'static str,
     suits: fn(&Size) -> bool,
 ) -> Entrant {
-    Entrant { name, method, task: Task::Classification, settings, suits }
+    Entrant { name, method, task: Task::Classification, settings, suits, width: None }
 }
 
 /// All that take part, the quickest first: the place to add another.
@@ -98,12 +104,9 @@ const ENTRANTS: &[Entrant] = &[
         |s| s.products() <= MOST_PRODUCTS && s.rows >= 2 * s.columns,
     ),
     numbers("relevance vectors", "rvm", "{}", |s| s.rows <= KERNEL_ROWS),
-    numbers(
-        "relevance vectors of chosen width",
-        "rvm",
-        r#"{"gamma": "cv", "cv_shuffle": true, "gammas": 5}"#,
-        |s| s.rows <= WIDTH_ROWS,
-    ),
+    // Fits of wide kernels are quick, and choosing γ within each fold is not.
+    numbers("relevance vectors, wide", "rvm", "{}", |s| s.rows <= KERNEL_ROWS).of_width(0.3),
+    numbers("relevance vectors, very wide", "rvm", "{}", |s| s.rows <= KERNEL_ROWS).of_width(0.03),
     classes("Jeffreys prior", "probit", "{}", |s| s.columns <= 5000),
     classes(
         "multinomial lasso",
@@ -123,12 +126,12 @@ const ENTRANTS: &[Entrant] = &[
     classes("Jeffreys prior on kernels", "probit", r#"{"basis": "rbf"}"#, |s| {
         s.rows <= KERNEL_ROWS
     }),
-    classes("relevance vectors", "rvc", "{}", |s| s.rows <= WIDTH_ROWS),
+    classes("relevance vectors", "rvc", "{}", |s| s.rows <= CLASS_ROWS),
     classes(
         "multinomial lasso on kernels",
         "smlr",
         r#"{"basis": "rbf", "lam": "cv", "cv_shuffle": true, "lams": 20}"#,
-        |s| s.rows <= WIDTH_ROWS,
+        |s| s.rows <= CLASS_ROWS,
     ),
 ];
 
@@ -147,6 +150,12 @@ pub struct Tried {
     pub mean: Option<f64>,
     /// Standard error of the mean.
     pub standard_error: Option<f64>,
+    /// Of the difference between its mean and that of the best, in the same folds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_of_difference: Option<f64>,
+    /// How many times all rows were split.
+    #[serde(default)]
+    pub repeats: usize,
     /// Mean number of terms.
     pub terms: Option<f64>,
     /// Seconds it took.
@@ -159,10 +168,11 @@ pub struct Tried {
 }
 
 /// Settings of the choice itself; the others go to every method.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Settings {
     cv: Option<usize>,
+    cv_repeats: Option<usize>,
     scoring: Option<String>,
     max_time: Option<f64>,
     max_terms: Option<usize>,
@@ -173,8 +183,21 @@ struct Settings {
     n_jobs: Option<usize>,
 }
 
+/// Settings of a basis, an engine and so on: there are none.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Nothing {}
+
 /// Part of `max_time` after which nothing more is tried: the rest is for the fit to all rows.
 const TRYING: f64 = 0.75;
+/// Of what is left then, the fit gets at least this part of `max_time`.
+const FITTING: f64 = 0.05;
+/// Rows that are split repeatedly, as long as that is not more than so many rows in all: chance in
+/// the split of few rows decides between methods as much as they do.
+const SPLIT_ROWS: usize = 2000;
+const MOST_REPEATS: usize = 10;
+/// A method behind the best by more standard errors of the difference is not split again.
+const HOPELESS: f64 = 3.0;
 
 /// Stops at a time, too.
 struct Until<'a> {
@@ -199,12 +222,206 @@ impl Observer for Until<'_> {
     }
 }
 
+/// A method that takes part, and how it does.
+struct Contender {
+    tried: Tried,
+    /// By repeat the scores of the folds.
+    scores: Vec<Vec<f64>>,
+    terms: Vec<usize>,
+    /// Whether it may still be chosen.
+    racing: bool,
+    /// Whether there was no time to judge it.
+    late: bool,
+    failure: Option<Error>,
+}
+
+impl Contender {
+    fn new(entrant: &Entrant, settings: Map<String, Value>, score: Score) -> Self {
+        let tried = Tried {
+            name: entrant.name.into(),
+            method: entrant.method.into(),
+            settings,
+            score: score.name().into(),
+            mean: None,
+            standard_error: None,
+            error_of_difference: None,
+            repeats: 0,
+            terms: None,
+            seconds: 0.0,
+            chosen: false,
+            note: None,
+        };
+        Self {
+            tried,
+            scores: Vec::new(),
+            terms: Vec::new(),
+            racing: true,
+            late: false,
+            failure: None,
+        }
+    }
+
+    fn settings(&self) -> String {
+        Value::Object(self.tried.settings.clone()).to_string()
+    }
+
+    /// Judges it once more.
+    fn run(
+        &mut self,
+        data: &Dataset<'_>,
+        folds: &CrossValidation,
+        score: Score,
+        until: &Until<'_>,
+    ) -> Result<()> {
+        let first = self.scores.is_empty();
+        let began = Instant::now();
+        let method = self.tried.method.clone();
+        let over = until.is_over();
+        let found = match over {
+            true => Err(Error::Interrupted),
+            false => evaluate(&method, &self.settings(), None, data, folds, &[score], until),
+        };
+        match found {
+            Ok(found) if found.scores[0].mean.is_finite() => {
+                let judged = &found.scores[0];
+                self.scores.push(match judged.folds.is_empty() {
+                    true => vec![judged.mean],
+                    false => judged.folds.clone(),
+                });
+                self.terms.extend(found.terms);
+            }
+            Ok(_) => self.leave("its predictions are not finite".into()),
+            Err(Error::Interrupted) => {
+                until.observer.check()?;
+                if first {
+                    let begun = if over { "not begun" } else { "stopped" };
+                    self.leave(format!("{begun}: max_time was reached"));
+                    self.late = true;
+                }
+            }
+            Err(error) => {
+                self.leave(error.to_string());
+                self.failure = Some(error);
+            }
+        }
+        self.tried.seconds += began.elapsed().as_secs_f64();
+        Ok(())
+    }
+
+    fn leave(&mut self, note: String) {
+        self.racing = false;
+        self.tried.note = Some(note);
+    }
+
+    /// The scores of the first so many repeats.
+    fn first(&self, repeats: usize) -> Vec<f64> {
+        self.scores[..repeats.min(self.scores.len())].concat()
+    }
+
+    /// Sums up the first so many repeats.
+    fn sum_up(&mut self, repeats: usize) {
+        let repeats = repeats.min(self.scores.len());
+        if repeats == 0 {
+            return;
+        }
+        let scores = self.first(repeats);
+        let (mean, error) = mean_and_error(&scores, repeats);
+        let terms = &self.terms[..self.terms.len() / self.scores.len() * repeats];
+        let tried = &mut self.tried;
+        (tried.mean, tried.standard_error, tried.repeats) = (Some(mean), error, repeats);
+        tried.terms = Some(terms.iter().sum::<usize>() as f64 / terms.len().max(1) as f64);
+    }
+}
+
+/// Those that take part, in the folds that all of them have done.
+struct Field {
+    contenders: Vec<Contender>,
+    score: Score,
+}
+
+impl Field {
+    /// Sums up what all that still race have done, and gives the position of the best.
+    fn best(&mut self) -> Option<usize> {
+        let racing = self.contenders.iter().filter(|c| c.racing);
+        let repeats = racing.map(|c| c.scores.len()).min()?;
+        self.contenders.iter_mut().for_each(|c| c.sum_up(repeats));
+        let racing = (0..self.contenders.len()).filter(|&k| self.contenders[k].racing);
+        let best = racing.min_by(|&a, &b| self.loss(a).total_cmp(&self.loss(b)))?;
+        for k in 0..self.contenders.len() {
+            self.contenders[k].tried.error_of_difference = self.error_of_difference(k, best);
+        }
+        Some(best)
+    }
+
+    fn loss(&self, k: usize) -> f64 {
+        let mean = self.contenders[k].tried.mean.unwrap_or(f64::NAN);
+        match self.score.direction() {
+            Direction::Smaller => mean,
+            Direction::Larger => -mean,
+            Direction::Near(value) => (mean - value).abs(),
+        }
+    }
+
+    /// Standard error of the mean difference in the folds that both have done.
+    fn error_of_difference(&self, k: usize, best: usize) -> Option<f64> {
+        let (one, other) = (&self.contenders[k], &self.contenders[best]);
+        let repeats = one.tried.repeats.min(other.tried.repeats);
+        if k == best || repeats == 0 {
+            return None;
+        }
+        let (one, other) = (one.first(repeats), other.first(repeats));
+        let differences: Vec<f64> = one.iter().zip(&other).map(|(a, b)| a - b).collect();
+        mean_and_error(&differences, repeats).1
+    }
+
+    /// Those that are behind by too much race no more.
+    fn drop_hopeless(&mut self) {
+        let Some(best) = self.best() else { return };
+        for k in 0..self.contenders.len() {
+            let behind = self.loss(k) - self.loss(best);
+            let contender = &mut self.contenders[k];
+            let hopeless = |error| behind > HOPELESS * error;
+            if contender.racing && contender.tried.error_of_difference.is_some_and(hopeless) {
+                contender.racing = false;
+            }
+        }
+    }
+
+    /// Positions of the best, and of that with the fewest terms within one standard error of it.
+    ///
+    /// One is within it if it is so beyond chance: if the upper end of the difference, one standard
+    /// error of the difference above its mean, is. A mean alone would let those in that happen to
+    /// be near in these folds.
+    fn smallest_near_best(&mut self) -> Option<(usize, usize)> {
+        let best = self.best()?;
+        let own = self.contenders[best].tried.standard_error.unwrap_or(0.0);
+        let near = |&k: &usize| {
+            let contender = &self.contenders[k];
+            let upper = |error: f64| self.loss(k) - self.loss(best) + error;
+            let within = contender.tried.error_of_difference.is_some_and(|e| upper(e) <= own);
+            k == best || contender.racing && within
+        };
+        let terms = |k: usize| self.contenders[k].tried.terms.unwrap_or(f64::INFINITY);
+        let chosen = (0..self.contenders.len()).filter(near).min_by(|&a, &b| {
+            terms(a).total_cmp(&terms(b)).then(self.loss(a).total_cmp(&self.loss(b)))
+        })?;
+        Some((best, chosen))
+    }
+}
+
 /// Tries the methods that suit the data in the same folds, each choosing its settings anew within
-/// them, and fits the one that keeps the fewest terms within one standard error of the best (of its
-/// mean and of the difference) to all rows. [`Report::tried`](crate::model::Report) tells what was tried.
+/// them, and fits the one that keeps the fewest terms within one standard error of the best to all
+/// rows. [`Report::tried`](crate::model::Report) tells what was tried.
 ///
-/// Settings: `cv` (5), `scoring` (`mse` or `deviance`), `max_time`, `max_terms`, and `class_weight`,
-/// `standardize`, `memory_limit`, `random_state`, `n_jobs`, which go to every method.
+/// A method is within one standard error of the best's mean if the difference between the two in
+/// the same folds is so together with its own standard error: what one fold has of hard rows, it
+/// has for all methods alike, so that this error is the smaller the more alike they are. Few rows
+/// are split repeatedly, which evens out the chance of the split and leaves the errors as honest
+/// as they are for one.
+///
+/// Settings: `cv` (5), `cv_repeats` (10 for up to 200 rows, and fewer for more), `scoring` (`mse` or
+/// `deviance`), `max_time`, `max_terms`, and `class_weight`, `standardize`, `memory_limit`,
+/// `random_state`, `n_jobs`, which go to every method.
 ///
 /// ```
 /// use fewer::data::{Dataset, DenseView};
@@ -212,7 +429,7 @@ impl Observer for Until<'_> {
 /// let x: Vec<f64> = (0..300).map(|i| ((i * i) as f64 * 0.7).sin()).collect();
 /// let y: Vec<f64> = (0..100).map(|i| 2.0 * x[3 * i] + 0.1 * ((i * i) as f64).cos()).collect();
 /// let data = Dataset::new(DenseView::by_rows(&x, 100, 3)?, &y)?;
-/// let model = fewer::select::auto("{}", None, &data, &Silent)?;
+/// let model = fewer::select::auto(r#"{"cv_repeats": 2}"#, None, &data, &Silent)?;
 /// assert_eq!(model.n_terms(), 1);
 /// assert!(model.report().tried.len() > 4);
 /// # Ok::<(), fewer::Error>(())
@@ -224,12 +441,9 @@ pub fn auto(
     observer: &dyn Observer,
 ) -> Result<Model> {
     let started = Instant::now();
-    let own: Settings = serde_json::from_str(settings).map_err(|e| {
-        let known = "cv, scoring, max_time, max_terms, class_weight, standardize, memory_limit, \
-                     random_state and n_jobs; all else it chooses itself";
-        Error::setting("settings", settings, format!("auto has the settings {known} ({e})"))
-    })?;
+    let (Nothing {}, own): (Nothing, Settings) = parse_settings(settings, &Settings::default())?;
     check_number("max_time", own.max_time, false)?;
+    check_count("cv_repeats", own.cv_repeats)?;
     if functions.is_some() {
         return Err(Error::setting(
             "basis",
@@ -239,7 +453,6 @@ pub fn auto(
     }
     let task = task_of(data.target());
     let score = chosen_score(&own, task)?;
-    let folds = CrossValidation::new(own.cv.unwrap_or(5)).shuffled(own.random_state.unwrap_or(0));
     let budget = own.max_time.and_then(|t| Duration::try_from_secs_f64(TRYING * t).ok());
     let until = Until { observer, deadline: budget.and_then(|b| started.checked_add(b)) };
     let classes = match data.target() {
@@ -248,70 +461,31 @@ pub fn auto(
     };
     let size = Size { rows: data.rows(), columns: data.features().columns(), classes };
     let has_room = |e: &Entrant| own.max_terms.is_none_or(|m| m == 0 || e.share_of(m, &size) > 0);
-    let entrants = ENTRANTS.iter().filter(|e| e.task == task && (e.suits)(&size) && has_room(e));
-    let mut tried: Vec<Tried> = Vec::new();
-    let mut by_fold: Vec<Vec<f64>> = Vec::new();
-    let mut first_error = None;
-    for entrant in entrants {
-        observer.check()?;
-        let settings = settings_of(entrant, &own, &size)?;
-        let began = Instant::now();
-        let mut entry = Tried {
-            name: entrant.name.into(),
-            method: entrant.method.into(),
-            settings: settings.clone(),
-            score: score.name().into(),
-            mean: None,
-            standard_error: None,
-            terms: None,
-            seconds: 0.0,
-            chosen: false,
-            note: until.is_over().then(|| "not begun: max_time was reached".into()),
-        };
-        let mut scores = Vec::new();
-        if entry.note.is_none() {
-            let text = Value::Object(settings).to_string();
-            match evaluate(entrant.method, &text, None, data, &folds, &[score], &until) {
-                Ok(found) => {
-                    let judged = &found.scores[0];
-                    if judged.mean.is_finite() {
-                        (entry.mean, entry.standard_error) =
-                            (Some(judged.mean), judged.standard_error);
-                    } else {
-                        entry.note = Some("its predictions are not finite".into());
-                    }
-                    scores = judged.folds.clone();
-                    let terms = found.terms.iter().sum::<usize>() as f64;
-                    entry.terms = Some(terms / found.terms.len().max(1) as f64);
-                }
-                Err(Error::Interrupted) => {
-                    observer.check()?;
-                    entry.note = Some("stopped: max_time was reached".into());
-                }
-                Err(error) => {
-                    entry.note = Some(error.to_string());
-                    first_error.get_or_insert(error);
-                }
-            }
+    let has_width = |e: &Entrant| e.width.is_none() || own.standardize != Some(false);
+    let suits = |e: &&Entrant| e.task == task && (e.suits)(&size) && has_room(e) && has_width(e);
+    let entrants = ENTRANTS.iter().filter(suits);
+    let contenders = entrants.map(|e| Ok(Contender::new(e, settings_of(e, &own, &size)?, score)));
+    let mut field = Field { contenders: contenders.collect::<Result<_>>()?, score };
+    let repeats =
+        own.cv_repeats.unwrap_or_else(|| (SPLIT_ROWS / size.rows.max(1)).clamp(1, MOST_REPEATS));
+    for repeat in 0..repeats as u64 {
+        let seed = own.random_state.unwrap_or(0).wrapping_add(repeat << 32);
+        let folds = CrossValidation::new(own.cv.unwrap_or(5)).shuffled(seed);
+        for contender in field.contenders.iter_mut().filter(|c| c.racing) {
+            observer.check()?;
+            contender.run(data, &folds, score, &until)?;
         }
-        entry.seconds = began.elapsed().as_secs_f64();
-        tried.push(entry);
-        by_fold.push(scores);
+        if until.is_over() {
+            break;
+        }
+        field.drop_hopeless();
     }
-    let Some((best, chosen)) = smallest_near_best(&tried, &by_fold, score) else {
-        return match (first_error, tried.is_empty()) {
-            (Some(error), _) => Err(error),
-            // Time for nothing: the quickest, without comparing.
-            (None, false) => unjudged(tried, data, observer),
-            (None, true) => Err(Error::Empty {
-                what: "the list of methods".into(),
-                expected: "data that one of them suits".into(),
-            }),
-        };
+    let Some((best, chosen)) = field.smallest_near_best() else {
+        return unjudged(field, &own, started, data, observer);
     };
+    let mut tried: Vec<Tried> = field.contenders.into_iter().map(|c| c.tried).collect();
     tried[chosen].chosen = true;
-    let text = Value::Object(tried[chosen].settings.clone()).to_string();
-    let mut model = fit(&tried[chosen].method, &text, None, data, observer)?;
+    let mut model = fit_chosen(&tried[chosen], &own, started, data, observer)?;
     let note = match best == chosen {
         true => format!("auto chose {}: no other is as good with fewer terms", tried[chosen].name),
         false => format!(
@@ -322,6 +496,22 @@ pub fn auto(
     model.report.notes.push(note);
     model.report.tried = tried;
     Ok(model)
+}
+
+/// Fits to all rows, in the time that is left.
+fn fit_chosen(
+    tried: &Tried,
+    own: &Settings,
+    started: Instant,
+    data: &Dataset<'_>,
+    observer: &dyn Observer,
+) -> Result<Model> {
+    let mut settings = tried.settings.clone();
+    if let Some(limit) = own.max_time {
+        let left = (limit - started.elapsed().as_secs_f64()).max(FITTING * limit);
+        settings.insert("max_time".into(), left.into());
+    }
+    fit(&tried.method, &Value::Object(settings).to_string(), None, data, observer)
 }
 
 fn chosen_score(own: &Settings, task: Task) -> Result<Score> {
@@ -346,6 +536,7 @@ fn settings_of(entrant: &Entrant, own: &Settings, size: &Size) -> Result<Map<Str
         settings.extend(value.map(|value| (name.to_string(), value)));
     };
     set("max_terms", own.max_terms.map(|m| Value::from(entrant.share_of(m, size))));
+    set("gamma", entrant.width.map(|part| Value::from(part / size.columns.max(1) as f64)));
     set("standardize", own.standardize.map(Value::from));
     set("memory_limit", own.memory_limit.map(Value::from));
     set("random_state", own.random_state.map(Value::from));
@@ -356,52 +547,29 @@ fn settings_of(entrant: &Entrant, own: &Settings, size: &Size) -> Result<Map<Str
     Ok(settings)
 }
 
-/// Positions of the best, and of that with the fewest terms within one standard error of it.
-///
-/// The error is that of the best's mean or, where it is smaller, that of the difference in the same
-/// folds: where a few rows decide over all methods alike, the first is large and tells little.
-fn smallest_near_best(
-    tried: &[Tried],
-    by_fold: &[Vec<f64>],
-    score: Score,
-) -> Option<(usize, usize)> {
-    let loss = |k: usize| -> f64 {
-        let mean = tried[k].mean.unwrap_or(f64::NAN);
-        match score.direction() {
-            Direction::Smaller => mean,
-            Direction::Larger => -mean,
-            Direction::Near(value) => (mean - value).abs(),
-        }
+/// Where nothing was judged in time: the quickest that did not fail, without comparing.
+fn unjudged(
+    field: Field,
+    own: &Settings,
+    started: Instant,
+    data: &Dataset<'_>,
+    observer: &dyn Observer,
+) -> Result<Model> {
+    let mut contenders = field.contenders;
+    let Some(chosen) = contenders.iter().position(|c| c.late) else {
+        let failure = contenders.into_iter().find_map(|c| c.failure);
+        return Err(failure.unwrap_or_else(|| Error::Empty {
+            what: "the list of methods".into(),
+            expected: "data that one of them suits".into(),
+        }));
     };
-    let finished: Vec<usize> = (0..tried.len()).filter(|&k| tried[k].mean.is_some()).collect();
-    let best = finished.iter().copied().min_by(|&a, &b| loss(a).total_cmp(&loss(b)))?;
-    let error = tried[best].standard_error.unwrap_or(0.0);
-    let near = |k: usize| {
-        let pairs = by_fold[k].iter().zip(&by_fold[best]);
-        let differences: Vec<f64> = pairs.map(|(a, b)| a - b).collect();
-        let of_difference = match differences.len() {
-            0 | 1 => error,
-            _ => mean_and_error(&differences, 1).1.unwrap_or(error),
-        };
-        loss(k) - loss(best) <= error.min(of_difference)
-    };
-    let terms = |k: usize| tried[k].terms.unwrap_or(f64::INFINITY);
-    let chosen = finished
-        .into_iter()
-        .filter(|&k| near(k))
-        .min_by(|&a, &b| terms(a).total_cmp(&terms(b)).then(loss(a).total_cmp(&loss(b))))?;
-    Some((best, chosen))
-}
-
-fn unjudged(mut tried: Vec<Tried>, data: &Dataset<'_>, observer: &dyn Observer) -> Result<Model> {
-    tried[0].chosen = true;
-    let text = Value::Object(tried[0].settings.clone()).to_string();
-    let mut model = fit(&tried[0].method, &text, None, data, observer)?;
+    contenders[chosen].tried.chosen = true;
+    let mut model = fit_chosen(&contenders[chosen].tried, own, started, data, observer)?;
     model.report.notes.push(format!(
         "max_time was reached before any method was judged: {} was taken, which is quick; raise \
          max_time",
-        tried[0].name
+        contenders[chosen].tried.name
     ));
-    model.report.tried = tried;
+    model.report.tried = contenders.into_iter().map(|c| c.tried).collect();
     Ok(model)
 }

@@ -3,7 +3,7 @@
 use super::fold_data::TrainingPart;
 use super::folds::CrossValidation;
 use super::in_order::in_order;
-use super::memory::fits_at_once;
+use super::memory::{fits_at_once, with_usual_basis};
 use super::search::{to_json, without_threads};
 use crate::basis::UserFunction;
 use crate::data::Dataset;
@@ -131,7 +131,7 @@ pub fn stability(
     let data = &data.checked()?;
     let pairs = options.subsamples.div_ceil(2);
     let split = CrossValidation::new(2).repeated(pairs, options.seed).split(data)?;
-    let (n_jobs, mut settings) = without_threads(&given);
+    let (n_jobs, mut settings) = without_threads(&with_usual_basis(method, &given));
     if !options.lams.is_empty() {
         settings.remove("lam");
     }
@@ -140,11 +140,15 @@ pub fn stability(
         let watch = StopOnly(observer);
         watch.check()?;
         let training = TrainingPart::new(data, &split, half)?;
-        let settings = to_json(&training.settings(&settings));
+        let mut settings = training.settings(&settings);
+        // λ stands against a sum over rows.
+        if let Some(lam) = settings.get("lam").and_then(Value::as_f64) {
+            settings.insert("lam".into(), (training.share * lam).into());
+        }
+        let settings = to_json(&settings);
         let models = if options.lams.is_empty() {
             vec![fit(method, &settings, functions.clone(), &training.data, &watch)?]
         } else {
-            // λ stands against a sum over rows.
             let lams: Vec<f64> = options.lams.iter().map(|lam| training.share * lam).collect();
             fit_path(method, &settings, functions.clone(), &training.data, &lams, &watch)?
         };

@@ -90,7 +90,7 @@ impl<'a> RowSpace<'a> {
     /// β of the usable columns.
     fn weights(&self, v: &[f64]) -> Vec<f64> {
         let mut rows = v.to_vec();
-        self.factor.solve_transpose(&mut rows);
+        self.factor.solve_upper(&mut rows);
         if let Some(w) = self.whole.weights() {
             let share = |v: f64, w: f64| if w > 0.0 { v / w.sqrt() } else { 0.0 };
             rows.iter_mut().zip(w).for_each(|(v, w)| *v = share(*v, *w));

@@ -15,6 +15,14 @@ pub struct Diagnostic {
     pub tail: f64,
 }
 
+/// A quantile of so many values, of which `at` gives the sorted ones, between two of them by a
+/// straight line.
+pub(crate) fn quantile(n: usize, at: impl Fn(usize) -> f64, p: f64) -> f64 {
+    let place = p * (n - 1) as f64;
+    let k = place as usize;
+    at(k) + place.fract() * (at((k + 1).min(n - 1)) - at(k))
+}
+
 /// Normal scores of all ranks, for so many chains of so many draws.
 pub(crate) struct Ranks {
     chains: usize,
@@ -54,13 +62,8 @@ impl Ranks {
         let folded_scores = self.scores_in_order(&folded_order, |a, b| {
             (values[a] - median).abs() == (values[b] - median).abs()
         });
-        let quantile = |p: f64| {
-            let place = p * (n - 1) as f64;
-            let k = place as usize;
-            at(k) + place.fract() * (at((k + 1).min(n - 1)) - at(k))
-        };
         let tail = [0.05, 0.95].map(|p| {
-            let edge = quantile(p);
+            let edge = quantile(n, at, p);
             let below: Vec<f64> = values.iter().map(|v| f64::from(u8::from(*v <= edge))).collect();
             self.effective(&below)
         });

@@ -15,11 +15,11 @@ mod tests;
 mod weights;
 
 pub use diagnostics::Diagnostic;
-pub(crate) use diagnostics::Ranks;
+pub(crate) use diagnostics::{Ranks, quantile};
 pub(crate) use weights::{Regression, is_singular};
 
 use super::{Observer, Progress};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::prior::SampledPrior;
 use crate::random::Stream;
 use rayon::prelude::*;
@@ -80,6 +80,8 @@ pub(crate) struct Chain {
     pub lam: Vec<f64>,
     /// −log p(y | w, σ).
     pub deviance: Vec<f64>,
+    /// All that were drawn, kept or not.
+    pub steps: usize,
 }
 
 impl Chain {
@@ -98,6 +100,8 @@ impl Chain {
 /// Chains of equal length.
 pub(crate) struct Sampled {
     pub chains: Vec<Chain>,
+    /// Draws of the longest chain, those that were not kept included.
+    pub steps: usize,
     /// Whether time ran out first.
     pub out_of_time: bool,
 }
@@ -122,7 +126,19 @@ pub(crate) fn sample<P: SampledPrior>(
     let shortest = chains.iter().map(Chain::len).min().unwrap_or(0);
     let columns = problem.data.columns();
     chains.iter_mut().for_each(|chain| chain.truncate(shortest, columns));
-    Ok(Sampled { chains, out_of_time: shortest < options.draws })
+    let steps = chains.iter().map(|chain| chain.steps).max().unwrap_or(0);
+    Ok(Sampled { chains, steps, out_of_time: shortest < options.draws })
+}
+
+/// Only rounding can bring it about: a sum of I and what is not negative has a factor.
+fn beyond() -> Error {
+    Error::Unavailable {
+        what: "a draw of the weights".into(),
+        hint: "their variances grew beyond floating point, for the data hold some of the weights \
+               back too little and λ hardly does: give a larger lam, or a smaller lam_rate, or \
+               leave columns out that others almost determine"
+            .into(),
+    }
 }
 
 struct Walk<'a, P> {
@@ -159,19 +175,23 @@ impl<P: SampledPrior> Walk<'_, P> {
             if late && chain.len() >= FEWEST {
                 break;
             }
-            let mut quadratic = weights.condition(&variances, 1.0)?;
+            let mut quadratic = weights.condition(&variances, 1.0)?.ok_or_else(beyond)?;
             if let Some(other) = &mut other {
                 let t = width * self.stream.normal();
                 let found = other.condition(&variances, t.exp())?;
-                let gain = self.log_marginal(other, found) - self.log_marginal(&weights, quadratic)
-                    + self.prior.log_variances_rescaled(t, &variances)
-                    - self.prior.log_variances_rescaled(0.0, &variances);
+                // Variances beyond floating point are not taken.
+                let gain = found.map_or(f64::NEG_INFINITY, |found| {
+                    self.log_marginal(other, found) - self.log_marginal(&weights, quadratic)
+                        + self.prior.log_variances_rescaled(t, &variances)
+                        - self.prior.log_variances_rescaled(0.0, &variances)
+                });
                 if step < options.warmup {
                     let taken = gain.min(0.0).exp();
                     width *= ((taken - TAKEN) / ((step + 1) as f64).sqrt()).exp();
                     width = width.clamp(1e-3, 10.0);
                 }
-                if self.stream.uniform().ln() < gain {
+                let level = self.stream.uniform().ln();
+                if let Some(found) = found.filter(|_| level < gain) {
                     std::mem::swap(&mut weights, other);
                     quadratic = found;
                     self.prior.rescale(t);
@@ -205,6 +225,7 @@ impl<P: SampledPrior> Walk<'_, P> {
                 chain.deviance.push(deviance);
             }
         }
+        chain.steps = step;
         Ok(chain)
     }
 

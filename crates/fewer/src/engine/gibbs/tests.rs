@@ -180,6 +180,36 @@ fn rows_follow_from_their_products() {
     }
 }
 
+/// A prior of huge variances that may be rescaled.
+struct Huge;
+
+impl SampledPrior for Huge {
+    fn draw(&mut self, _relative: &[f64], variances: &mut [f64], _stream: &mut Stream) {
+        variances.fill(1e14);
+    }
+
+    fn can_be_rescaled(&self) -> bool {
+        true
+    }
+}
+
+/// Only the prior tells the weights of equal columns apart, which rounding drowns where variances
+/// are huge.
+#[test]
+fn variances_beyond_floating_point_are_not_taken() {
+    let x = Matrix::from_columns(2, 2, vec![1.0, 0.5, 1.0, 0.5]);
+    let y = [1.0, 0.7];
+    let [data, _] = both(&x, &y);
+    let mut weights = Weights::new(&data, dot(&y, &y), &Silent);
+    for (variance, is_taken) in [(1.0, true), (1e30, false), (1e14, true)] {
+        assert_eq!(weights.condition(&[variance; 2], 1.0).unwrap().is_some(), is_taken);
+    }
+    let noise = NoisePrior::Inverse { shape: 1.0, rate: 1.0 };
+    let problem = Problem { data, square: dot(&y, &y), freedom: 2.0, noise };
+    let sampled = sample(&problem, &options(2, 100, 1000, 1), |_| Huge, &Silent).unwrap();
+    assert_eq!((sampled.chains[1].len(), sampled.steps), (1000, 1100));
+}
+
 #[test]
 fn chains_do_not_depend_on_threads() {
     let mut stream = Stream::new(5);

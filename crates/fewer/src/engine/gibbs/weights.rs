@@ -2,7 +2,7 @@
 //! forms.
 
 use crate::engine::Observer;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::linalg::{Cholesky, Layout, Matrix, Tile, add_outer, axpy, dot, products_with};
 use crate::random::Stream;
 
@@ -149,8 +149,9 @@ impl<'a> Weights<'a> {
         }
     }
 
-    /// Takes variances τ·factor²; yᵀ(I + XTXᵀ)⁻¹y, in which the weights are integrated out.
-    pub fn condition(&mut self, variances: &[f64], factor: f64) -> Result<f64> {
+    /// Takes variances τ·factor²; yᵀ(I + XTXᵀ)⁻¹y, in which the weights are integrated out. None
+    /// where the variances are too large for floating point.
+    pub fn condition(&mut self, variances: &[f64], factor: f64) -> Result<Option<f64>> {
         self.root.iter_mut().zip(variances).for_each(|(r, v)| *r = factor * v.sqrt());
         match self.data {
             // = yᵀy − |L⁻¹√TXᵀy|² with LLᵀ = I + √TXᵀX√T: all eigenvalues are at least 1.
@@ -158,18 +159,25 @@ impl<'a> Weights<'a> {
                 self.solved.clear();
                 self.solved.extend(self.root.iter().zip(cross).map(|(r, b)| r * b));
                 match &mut self.factor {
-                    Factor::Small(rows) => factorise_small(gram, &self.root, rows)?,
+                    Factor::Small(rows) => {
+                        if !factorise_small(gram, &self.root, rows) {
+                            return Ok(None);
+                        }
+                    }
                     Factor::Large(factor) => {
                         let mut matrix = std::mem::take(factor).into_matrix();
                         scaled_gram(gram, &self.root, &mut matrix);
-                        *factor = factorise(matrix, self.observer)?;
+                        let Ok(found) = Cholesky::new(matrix, self.observer)? else {
+                            return Ok(None);
+                        };
+                        *factor = found;
                     }
                 }
                 match &self.factor {
                     Factor::Small(rows) => solve_lower(rows, &mut self.solved),
                     Factor::Large(factor) => factor.solve_lower(&mut self.solved),
                 }
-                Ok((self.square - dot(&self.solved, &self.solved)).max(0.0))
+                Ok(Some((self.square - dot(&self.solved, &self.solved)).max(0.0)))
             }
             // = |L⁻¹y|² with LLᵀ = I + XTXᵀ, and what of y is outside the span of X.
             Regression::Rows { x, y } => {
@@ -187,13 +195,15 @@ impl<'a> Weights<'a> {
                 matrix.reset(n, n);
                 (0..n).for_each(|i| matrix[(i, i)] = 1.0);
                 add_outer(&mut matrix, &self.scaled);
-                let factor = factorise(matrix, self.observer)?;
+                let Ok(factor) = Cholesky::new(matrix, self.observer)? else {
+                    return Ok(None);
+                };
                 self.solved.clear();
                 self.solved.extend(y);
                 factor.solve_lower(&mut self.solved);
                 self.factor = Factor::Large(factor);
                 let outside = (self.square - dot(y, y)).max(0.0);
-                Ok(outside + dot(&self.solved, &self.solved))
+                Ok(Some(outside + dot(&self.solved, &self.solved)))
             }
         }
     }
@@ -252,20 +262,6 @@ fn quadratic_form(gram: &Matrix, w: &[f64]) -> f64 {
     w.iter().enumerate().map(|(j, v)| v * dot(&gram.column(j)[..w.len()], w)).sum()
 }
 
-fn factorise(matrix: Matrix, observer: &dyn Observer) -> Result<Cholesky> {
-    Cholesky::new(matrix, observer)?.map_err(|_| failed())
-}
-
-/// Only rounding can bring it about: a sum of I and what is not negative has a factor.
-fn failed() -> Error {
-    Error::Unavailable {
-        what: "a draw of the weights".into(),
-        hint: "the columns are too nearly the same for floating point; leave some out, or give \
-               the noise"
-            .into(),
-    }
-}
-
 /// I + √T G √T, lower triangle.
 fn scaled_gram(gram: &Matrix, root: &[f64], out: &mut Matrix) {
     let p = root.len();
@@ -279,8 +275,8 @@ fn scaled_gram(gram: &Matrix, root: &[f64], out: &mut Matrix) {
     }
 }
 
-/// The factor of I + √T G √T by rows: L_ij = (M_ij − Σ_k L_ik L_jk) / L_jj.
-fn factorise_small(gram: &Matrix, root: &[f64], rows: &mut [f64]) -> Result<()> {
+/// The factor of I + √T G √T by rows: L_ij = (M_ij − Σ_k L_ik L_jk) / L_jj; whether there is one.
+fn factorise_small(gram: &Matrix, root: &[f64], rows: &mut [f64]) -> bool {
     let p = root.len();
     for i in 0..p {
         let (done, rest) = rows.split_at_mut(i * p);
@@ -298,11 +294,11 @@ fn factorise_small(gram: &Matrix, root: &[f64], rows: &mut [f64]) -> Result<()> 
         }
         // Rounding of large variances may leave less than the 1 that is there.
         if pivot.is_nan() || pivot <= 0.0 {
-            return Err(failed());
+            return false;
         }
         own[i] = 1.0 / pivot.sqrt();
     }
-    Ok(())
+    true
 }
 
 fn solve_lower(rows: &[f64], right: &mut [f64]) {
