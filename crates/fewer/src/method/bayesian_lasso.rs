@@ -225,6 +225,7 @@ impl BayesianLasso {
             without_copies: linear,
             distinct: false,
             offset: false,
+            on_demand: false,
         }
     }
 

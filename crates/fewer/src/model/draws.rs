@@ -5,7 +5,7 @@ use crate::data::Features;
 use crate::design::Design;
 use crate::error::{Error, Result};
 use crate::linalg::{Matrix, axpy};
-use crate::random::uniform;
+use crate::random::{Stream, uniform};
 use crate::special::normal_quantile;
 
 /// One set of weights out of the posterior.
@@ -150,12 +150,17 @@ impl Model {
         let mut out = design.apply_each(&chosen, &weights);
         // The weights of a seed are the same with noise and without.
         let mut next = normal(!seed);
+        let mut tails = Stream::new(!seed);
         let scatter = if noise { self.noise_std.unwrap_or(0.0) } else { 0.0 };
         for (k, base) in bases.iter().enumerate() {
             for y in out.column_mut(k) {
                 *y += base;
                 if scatter > 0.0 {
-                    *y += scatter * next();
+                    // Student's t: a Gaussian whose precision is drawn first.
+                    let precision = self.noise_nu.map_or(1.0, |nu| {
+                        (tails.gamma(0.5 * nu) / (0.5 * nu)).max(f64::MIN_POSITIVE)
+                    });
+                    *y += scatter * next() / precision.sqrt();
                 }
             }
         }
