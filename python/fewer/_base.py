@@ -52,7 +52,8 @@ Basis = (
     | Function
 )
 Gamma = float | Literal["scale", "median", "cv", "bic", "ebic", "aic", "evidence"]
-Landmarks = Literal["kmeans", "random"]
+Landmarks = Literal["kmeans", "random", "redrawn"]
+Candidates = int | Literal["all"]
 Intercept = bool | Literal["penalised"]
 Variant = Literal["exact", "paper"]
 ClassWeight = Mapping[Any, float] | Literal["balanced"]

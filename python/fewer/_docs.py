@@ -74,8 +74,11 @@ warmup : int, default=500
     Draws of each chain before those, which are thrown away.
 thin : int, default=1
     Keep one of so many draws.
-noise : float, optional
-    Standard deviation σ of the noise. Estimated where it is not given.
+noise : float or "student_t", optional
+    Standard deviation σ of the noise. Estimated where it is not given. For `RVR`,
+    ``"student_t"`` is noise of heavy tails, so that gross errors in y hardly move the fit.
+nu : float or "estimate", default="estimate"
+    Degrees of freedom ν of ``noise="student_t"``, or their estimation between 1 and 1000.
 wavelet : str, default="sym8"
     ``"haar"``, ``"db2"`` to ``"db10"`` (Daubechies) or ``"sym4"`` to ``"sym10"`` (symlets).
 padding : {"none", "periodic", "symmetric"}, default="none"
@@ -114,11 +117,12 @@ gamma : float or {"scale", "median", "cv", "bic", "ebic", "aic", "evidence"}, de
     hyperprior.
 coef0 : float, default=1.0
     Constant of the polynomial kernel.
-candidates : int, optional
+candidates : int or "all", optional
     Offer kernels at so many centres only. All distinct training rows by default.
-landmarks : {"kmeans", "random"}, default="kmeans"
+landmarks : {"kmeans", "random", "redrawn"}, default="kmeans"
     How `candidates` centres are chosen among the training rows: far from each other, by the
-    seeding of k-means++, or at random.
+    seeding of k-means++, or at random. ``"redrawn"``, of `RVR` alone, draws others in every round
+    of the fit, until three rounds in a row bring nothing: for very many rows.
 centres : array-like of shape (n_centres, n_features), optional
     Your own centres for the kernels, instead of training rows.
 standardize : bool, default=True

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Literal
 
+import numpy as np
 from numpy.typing import ArrayLike
 
+from fewer import _core
 from fewer._base import (
     Basis,
+    Candidates,
     Gamma,
     Intercept,
     Landmarks,
@@ -20,6 +23,8 @@ from fewer._select import CV, Rule
 
 Sparsity = float | Literal["none", "aic", "bic", "ric", "cv"]
 Solver = Literal["fast", "block"]
+Noise = float | Literal["student_t"]
+Nu = float | Literal["estimate"]
 
 
 @documented
@@ -35,6 +40,13 @@ class RVR(EvidenceRegressor):
     returned is one from which no added, re-estimated or deleted column brings more than `tol`.
     Rescaling y rescales the answer and nothing else.
 
+    With ``noise="student_t"`` the noise is Student's t of ν degrees of freedom: row n has the
+    precision λ_n/σ², λ_n ~ Gamma(ν/2, ν/2). What is then maximised is a variational lower bound of
+    the evidence, which no step lowers (with ``sparsity="none"``). Predictions are taken for
+    Student's t too, of squared scale σ² and the variance of the mean; intervals are its quantiles,
+    and ``return_std`` gives half the width of the interval of 68.27 %, as its variance may be
+    infinite.
+
     Parameters
     ----------
     {parameters}
@@ -47,9 +59,17 @@ class RVR(EvidenceRegressor):
     intercept_ : float
         The intercept.
     noise_std_ : float
-        Standard deviation of the noise.
+        Standard deviation of the noise; of ``noise="student_t"`` its scale σ.
+    nu_ : float
+        Degrees of freedom of ``noise="student_t"``.
+    row_weights_ : ndarray of shape (n_samples,)
+        With ``noise="student_t"``: the expected λ of each row, small for rows that are far off.
+        A model that was read from a file has none.
+    outliers_ : ndarray of int
+        With ``noise="student_t"``: rows, from 0, that are more than four deviations off, those of
+        the Gaussian with the quartiles of the noise.
     log_evidence_ : float
-        log p(y) with the weights integrated out.
+        log p(y) with the weights integrated out; with ``noise="student_t"`` its bound.
     {attributes}
 
     See Also
@@ -82,18 +102,30 @@ class RVR(EvidenceRegressor):
 
     _method = "RVR"
 
+    def _read(self, model: _core.Model) -> None:
+        super()._read(model)
+        for name in ("nu_", "row_weights_", "outliers_"):
+            self.__dict__.pop(name, None)  # of an earlier fit
+        if model.noise_nu is None:
+            return
+        self.nu_ = model.noise_nu
+        self.outliers_ = model.suspected.astype(np.intp)
+        if len(model.row_weights):
+            self.row_weights_ = model.row_weights
+
     def __init__(
         self,
         *,
         sparsity: Sparsity = "none",
-        noise: float | None = None,
+        noise: Noise | None = None,
+        nu: Nu = "estimate",
         variance: Variance = "posterior",
         solver: Solver = "fast",
         basis: Basis = "rbf",
         degree: int = 2,
         gamma: Gamma = "scale",
         coef0: float = 1.0,
-        candidates: int | None = None,
+        candidates: Candidates | None = None,
         landmarks: Landmarks = "kmeans",
         centres: ArrayLike | None = None,
         standardize: bool = True,
@@ -114,6 +146,7 @@ class RVR(EvidenceRegressor):
     ) -> None:
         self.sparsity = sparsity
         self.noise = noise
+        self.nu = nu
         self.variance = variance
         self.solver = solver
         self.basis = basis

@@ -1,6 +1,6 @@
 //! What goes to the standard output, to the standard error and to files.
 
-use fewer::model::{CertificateKind, Model};
+use fewer::model::{CertificateKind, Model, suspected_rows};
 use fewer::select::Tried;
 use fewer_report::{Accuracy, Score, formulas, number};
 use serde_json::{Value, json};
@@ -125,6 +125,10 @@ pub fn model_json(model: &Model) -> Value {
     if let Some(classes) = model.classes() {
         value["classes"] = json!(classes);
     }
+    if let Some(nu) = model.noise_nu() {
+        value["nu"] = json!(nu);
+        value["outliers"] = json!(report.suspected);
+    }
     if let Some(selection) = &report.selection {
         value["selection"] = json!(selection);
     }
@@ -206,7 +210,18 @@ pub fn summary(model: &Model, score: Option<&Score>) -> String {
         }
     }
     if let Some(noise) = model.noise_std() {
-        lines.push(("noise", format!("{} (standard deviation)", number(noise, 5))));
+        let noise = number(noise, 5);
+        lines.push((
+            "noise",
+            match model.noise_nu() {
+                None => format!("{noise} (standard deviation)"),
+                Some(nu) => format!("{noise} (scale of Student's t, ν = {})", number(nu, 3)),
+            },
+        ));
+    }
+    if !report.suspected.is_empty() {
+        let shown = suspected_rows(&report.suspected);
+        lines.push(("outliers", format!("{shown} (more than 4 deviations off)")));
     }
     match (&report.selection, report.lam) {
         (Some(selection), _) => lines.push(("chosen", choice(selection))),

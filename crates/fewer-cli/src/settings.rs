@@ -38,11 +38,12 @@ pub struct Settings {
     /// Constant of the polynomial kernel [default: 1]
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     coef0: Option<f64>,
-    /// Centre kernels on at most so many rows [default: on all]
-    #[arg(long, value_name = "N")]
-    candidates: Option<usize>,
-    /// How those rows are chosen: far from each other, or at random [default: kmeans]
-    #[arg(long, value_parser = ["kmeans", "random"])]
+    /// Centre kernels on at most so many rows, or on `all` [default: all]
+    #[arg(long, value_name = "N|all", value_parser = candidates)]
+    candidates: Option<Value>,
+    /// How those rows are chosen: far from each other, at random, or (rvm) at random again and
+    /// again as the fit proceeds [default: kmeans]
+    #[arg(long, value_parser = ["kmeans", "random", "redrawn"])]
     landmarks: Option<String>,
     /// Seed of that choice, and of the sampler of blasso [default: 0]
     #[arg(long, value_name = "N")]
@@ -93,9 +94,13 @@ pub struct Settings {
     /// [default: geometric]
     #[arg(long, value_parser = ["geometric", "gain"])]
     schedule: Option<String>,
-    /// Standard deviation of the noise [default: estimated]
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
-    noise: Option<f64>,
+    /// Standard deviation of the noise; or, for rvm, `student_t` for noise of heavy tails
+    /// [default: estimated]
+    #[arg(long, value_name = "NUMBER|WORD", value_parser = noise, allow_negative_numbers = true)]
+    noise: Option<Value>,
+    /// Rvm: degrees of freedom of student_t noise, or `estimate` [default: estimate]
+    #[arg(long, value_name = "NUMBER|WORD", value_parser = nu, allow_negative_numbers = true)]
+    nu: Option<Value>,
     /// Relevance vectors: the price of an effective parameter, a number or a criterion, or cv to
     /// choose among these [default: none for rvm, bic for srvm]
     #[arg(long, value_name = "NUMBER|WORD", value_parser = sparsity, allow_negative_numbers = true)]
@@ -371,6 +376,7 @@ impl Settings {
             ("solver", json!(self.solver)),
             ("schedule", json!(self.schedule)),
             ("noise", json!(self.noise)),
+            ("nu", json!(self.nu)),
             ("sparsity", json!(self.sparsity)),
             ("wavelet", json!(self.wavelet)),
             ("padding", json!(self.padding)),
@@ -412,8 +418,28 @@ fn lam(text: &str) -> Result<Value, String> {
     number_or(text, &[])
 }
 
+fn candidates(text: &str) -> Result<Value, String> {
+    match text.parse::<usize>() {
+        _ if text == "all" => Ok(json!(text)),
+        Ok(count) => Ok(json!(count)),
+        Err(_) => Err("expected a whole number or all".into()),
+    }
+}
+
 fn sparsity(text: &str) -> Result<Value, String> {
-    let words = ["none", "aic", "bic", "ric", "cv"];
+    number_or_word(text, &["none", "aic", "bic", "ric", "cv"])
+}
+
+fn noise(text: &str) -> Result<Value, String> {
+    number_or_word(text, &["student_t"])
+}
+
+fn nu(text: &str) -> Result<Value, String> {
+    number_or_word(text, &["estimate"])
+}
+
+/// A number or one of the words.
+fn number_or_word(text: &str, words: &[&str]) -> Result<Value, String> {
     match text.parse::<f64>() {
         _ if words.contains(&text) => Ok(json!(text)),
         Ok(number) if number.is_finite() => Ok(json!(number)),
@@ -424,11 +450,7 @@ fn sparsity(text: &str) -> Result<Value, String> {
 /// A number, one of the words, or a way to choose.
 fn number_or(text: &str, words: &[&str]) -> Result<Value, String> {
     let words: Vec<&str> = words.iter().copied().chain(["cv"]).chain(CRITERIA).collect();
-    match text.parse::<f64>() {
-        _ if words.contains(&text) => Ok(json!(text)),
-        Ok(number) if number.is_finite() => Ok(json!(number)),
-        _ => Err(format!("expected a number or one of {}", words.join(", "))),
-    }
+    number_or_word(text, &words)
 }
 
 /// A rule, or numbers between commas.

@@ -476,6 +476,25 @@ impl PyModel {
         self.model.noise_std()
     }
 
+    /// Degrees of freedom of the noise, where it is of Student's t.
+    #[getter]
+    fn noise_nu(&self) -> Option<f64> {
+        self.model.noise_nu()
+    }
+
+    /// With noise of Student's t: rows (from 0) that are far off for it.
+    #[getter]
+    fn suspected<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<usize>> {
+        PyArray1::from_iter(py, self.model.report().suspected.iter().map(|s| s.row))
+    }
+
+    /// With noise of Student's t: the expected precision of each row; empty for a model that was
+    /// read from a file.
+    #[getter]
+    fn row_weights<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_slice(py, &self.model.report().row_weights)
+    }
+
     /// The covariance of intercepts and weights, output after output.
     #[getter]
     fn covariance<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {

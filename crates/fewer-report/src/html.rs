@@ -61,7 +61,8 @@ pub fn report_html(input: &ReportInput<'_>) -> String {
         None => {}
     }
     if let Some(noise) = model.noise_std() {
-        figures.push(("noise (s.d.)", number(noise, 4)));
+        let kind = if model.noise_nu().is_some() { "noise (scale)" } else { "noise (s.d.)" };
+        figures.push((kind, number(noise, 4)));
     }
     let texts = |weights: &[f64]| weights.iter().map(|w| number(*w, 6)).collect::<Vec<_>>();
     let terms: Vec<(&str, Vec<String>, String)> = explanation

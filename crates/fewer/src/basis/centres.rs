@@ -15,6 +15,8 @@ pub enum Landmarks {
     Kmeans,
     /// At random.
     Random,
+    /// At random, and others again and again as the fit proceeds.
+    Redrawn,
 }
 
 /// Which centres a kernel basis offers.

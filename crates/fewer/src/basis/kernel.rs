@@ -128,7 +128,9 @@ impl Kernel {
             Centres::Landmarks(count, how, seed) => {
                 let (rows, centres) = distinct_rows(data);
                 let chosen = match how {
-                    Landmarks::Random => random_subset(rows.len(), *count, *seed),
+                    Landmarks::Random | Landmarks::Redrawn => {
+                        random_subset(rows.len(), *count, *seed)
+                    }
                     Landmarks::Kmeans => spread_subset(&centres, &scale, *count, *seed),
                 };
                 (

@@ -4,11 +4,13 @@ mod gaussian;
 mod multinomial;
 mod probit;
 mod squared_error;
+mod student_t;
 
 pub(crate) use gaussian::{Gaussian, Noise};
 pub(crate) use multinomial::Multinomial;
 pub(crate) use probit::Probit;
 pub(crate) use squared_error::SquaredError;
+pub(crate) use student_t::StudentT;
 
 use crate::engine::LeastSquares;
 use crate::error::Result;

@@ -229,6 +229,7 @@ impl BayesianLasso {
             without_copies: self.is_linear(),
             distinct: false,
             offset: false,
+            on_demand: false,
         }
     }
 

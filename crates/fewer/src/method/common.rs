@@ -13,7 +13,7 @@ use crate::linalg::Matrix;
 use crate::model::{
     Certificate, CertificateKind, DroppedColumn, Link, Model, Parameter, Posterior, Report, Term,
 };
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -26,6 +26,7 @@ pub(crate) struct Common {
     pub degree: u32,
     pub gamma: Gamma,
     pub coef0: f64,
+    #[serde(deserialize_with = "number_or_all")]
     pub candidates: Option<usize>,
     pub landmarks: Landmarks,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -41,6 +42,18 @@ pub(crate) struct Common {
     pub n_jobs: Option<usize>,
     #[serde(skip)]
     pub functions: Option<UserFunction>,
+}
+
+/// A number, or `all`, which is none.
+fn number_or_all<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>, D::Error> {
+    match Value::deserialize(deserializer)? {
+        Value::Null => Ok(None),
+        Value::String(word) if word == "all" => Ok(None),
+        Value::Number(count) if count.is_u64() => {
+            Ok(count.as_u64().and_then(|count| count.try_into().ok()))
+        }
+        _ => Err(serde::de::Error::custom("a whole number of at least 1 or \"all\" is expected")),
+    }
 }
 
 /// The functions of x to choose from.
@@ -215,6 +228,17 @@ pub(crate) struct Wanted {
     pub distinct: bool,
     /// What is known of the classes beforehand.
     pub offset: bool,
+    /// Kernels computed when they are asked for, never held.
+    pub on_demand: bool,
+}
+
+/// The rows of a fit: the target and the weights as the engine is to see them.
+#[derive(Clone, Copy)]
+pub(crate) struct Rows<'r, 'd> {
+    pub data: &'r Dataset<'d>,
+    pub target: &'r [f64],
+    pub weights: Option<&'r [f64]>,
+    pub deadline: Option<Instant>,
 }
 
 impl Common {
@@ -274,7 +298,30 @@ impl Common {
         check_count("n_jobs", self.n_jobs)
     }
 
+    /// Whether the columns are kernels, which are never rescaled.
+    fn is_kernel(&self) -> bool {
+        self.basis.has_centres() || self.basis == BasisKind::Precomputed
+    }
+
+    /// Whether candidates are drawn again as the fit proceeds.
+    pub fn redraws(&self) -> bool {
+        self.candidates.is_some() && self.landmarks == Landmarks::Redrawn
+    }
+
+    /// Whether every row is the centre of a kernel that can be computed on demand.
+    pub fn centres_on_all_rows(&self) -> bool {
+        let own = self.basis == BasisKind::KernelFunction;
+        self.basis.has_centres() && !own && self.candidates.is_none() && self.centres.is_none()
+    }
+
     fn basis(&self) -> Result<Basis> {
+        if self.redraws() {
+            return Err(Error::setting(
+                "landmarks",
+                "redrawn",
+                "RVR with Gaussian noise draws candidates again; here take random or kmeans",
+            ));
+        }
         let kernel = |form| {
             Basis::Kernel(KernelSettings {
                 form,
@@ -327,55 +374,82 @@ impl Common {
             data.without_offset("this method")?;
         }
         data.without_noise_precision("this method")?;
-        let deadline = self.deadline();
         on_threads(self.n_jobs, || {
-            let basis = self.basis()?;
-            // Sums of values that are not all finite are not finite: no need to look twice.
-            let look_later = self.basis == BasisKind::Linear && weights.is_none();
-            if look_later {
-                data.check_target()?
+            let fixed = self.resolve(data, weights)?;
+            let rows = Rows { data, target, weights, deadline: self.deadline() };
+            self.with_part(&fixed, &rows, wanted, observer, work)
+        })
+    }
+
+    /// The functions to choose from, once the values are known to be finite.
+    pub fn resolve(&self, data: &Dataset<'_>, weights: Option<&[f64]>) -> Result<FixedBasis> {
+        let basis = self.basis()?;
+        if self.looks_later(weights) {
+            data.check_target()?
+        } else {
+            data.check()?
+        }
+        basis.resolve(data)
+    }
+
+    /// The same with kernels at all rows, for who draws candidates himself.
+    pub fn resolve_all(&self, data: &Dataset<'_>, weights: Option<&[f64]>) -> Result<FixedBasis> {
+        Self { candidates: None, ..self.clone() }.resolve(data, weights)
+    }
+
+    /// Sums of values that are not all finite are not finite: no need to look twice.
+    fn looks_later(&self, weights: Option<&[f64]>) -> bool {
+        self.basis == BasisKind::Linear && weights.is_none()
+    }
+
+    /// Makes the columns of a basis, or of a part of one, and hands them on.
+    pub fn with_part<T>(
+        &self,
+        fixed: &FixedBasis,
+        rows: &Rows<'_, '_>,
+        wanted: Wanted,
+        observer: &dyn Observer,
+        work: impl FnOnce(Shared<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let Rows { data, target, weights, deadline } = *rows;
+        let limit = self.memory_limit as usize;
+        fixed.check_memory(data.rows(), limit)?;
+        let held = if wanted.on_demand { 0 } else { limit };
+        let mut columns = fixed.training_columns(data, held, observer)?;
+        if self.fit_intercept == Intercept::Penalised {
+            columns = Box::new(WithOnes(columns));
+        }
+        if wanted.equations {
+            check_memory(columns.columns().min(columns.rows()), columns.rows(), limit)?;
+        }
+        let all: Vec<usize> = (0..columns.columns()).collect();
+        let gram = wanted.gram && (columns.columns() <= columns.rows() || wanted.on_demand);
+        let moments = Moments::of(&*columns, &all, target, weights, gram, observer)?;
+        if self.looks_later(weights) && !moments.is_finite() {
+            data.check()?;
+        }
+        let name = |j: usize| column_name(fixed, j, data.names());
+        let kernel = self.is_kernel();
+        let mut training =
+            Training::new(moments, self.fit_intercept, self.standardize, !kernel, &name)?;
+        let scale = training.units.positive_deviations();
+        let design = Design::new(&*columns, weights, training.units.mean.clone(), scale);
+        if wanted.without_copies {
+            training.drop_duplicates(Some(&design), &name);
+        }
+        let shared = self.share(training, Some(&design), data.rows(), fixed, data.names());
+        work(Shared {
+            target: data.target_name(),
+            kernel,
+            distinct: if wanted.distinct {
+                // More than twice as many rows as columns can bear all of them.
+                data.features().distinct_rows(weights, 2 * columns.columns() + 1)
             } else {
-                data.check()?
-            }
-            let fixed = basis.resolve(data)?;
-            fixed.check_memory(data.rows(), self.memory_limit as usize)?;
-            let mut columns = fixed.training_columns(data, self.memory_limit as usize, observer)?;
-            if self.fit_intercept == Intercept::Penalised {
-                columns = Box::new(WithOnes(columns));
-            }
-            if wanted.equations {
-                let limit = self.memory_limit as usize;
-                check_memory(columns.columns().min(columns.rows()), columns.rows(), limit)?;
-            }
-            let all: Vec<usize> = (0..columns.columns()).collect();
-            let gram = wanted.gram && columns.columns() <= columns.rows();
-            let moments = Moments::of(&*columns, &all, target, weights, gram, observer)?;
-            if look_later && !moments.is_finite() {
-                data.check()?;
-            }
-            let name = |j: usize| column_name(&fixed, j, data.names());
-            let rescale = !basis.is_kernel();
-            let mut training =
-                Training::new(moments, self.fit_intercept, self.standardize, rescale, &name)?;
-            let scale = training.units.positive_deviations();
-            let design = Design::new(&*columns, weights, training.units.mean.clone(), scale);
-            if wanted.without_copies {
-                training.drop_duplicates(Some(&design), &name);
-            }
-            let shared = self.share(training, Some(&design), data.rows(), &fixed, data.names());
-            work(Shared {
-                target: data.target_name(),
-                kernel: basis.is_kernel(),
-                distinct: if wanted.distinct {
-                    // More than twice as many rows as columns can bear all of them.
-                    data.features().distinct_rows(weights, 2 * columns.columns() + 1)
-                } else {
-                    usize::MAX
-                },
-                deadline,
-                observer,
-                ..shared
-            })
+                usize::MAX
+            },
+            deadline,
+            observer,
+            ..shared
         })
     }
 
@@ -559,6 +633,7 @@ impl Common {
             terms,
             base,
             noise_std: None,
+            noise_nu: None,
             posterior,
             draws: None,
             augmentation: None,
@@ -574,6 +649,8 @@ impl Common {
                 tried: Vec::new(),
                 rows: shared.rows,
                 dropped: shared.dropped.clone(),
+                suspected: Vec::new(),
+                row_weights: Vec::new(),
                 notes: fitted.notes,
                 trace: match &traces[..] {
                     [one] => thinned(one, objective),
@@ -629,7 +706,8 @@ macro_rules! common_builder {
                 self
             }
 
-            /// Centres kernels on so many of the training rows only.
+            /// Centres kernels on so many of the training rows only. With [`Landmarks::Redrawn`]
+            /// ([`RVR`](crate::method::RVR) alone) these are others in every round of the fit.
             pub fn candidates(mut self, count: usize, how: Landmarks) -> Self {
                 (self.0.common.candidates, self.0.common.landmarks) = (Some(count), how);
                 self

@@ -95,6 +95,7 @@ impl Em {
             without_copies: self.prior != PriorKind::Gaussian,
             distinct: true,
             offset: false,
+            on_demand: false,
         }
     }
 

@@ -3,9 +3,11 @@
 use super::common::{BasisKind, Common, Fitted, Output, Shared, Uncertainty, Wanted};
 use super::em::empty_outcome;
 use super::settings::{Intercept, check_number, with_default};
+use super::student_t::{MakePrior, Nu};
 use crate::data::{Dataset, Moments, Target};
 use crate::engine::evidence::{
-    Dictionary, Found, FromGram, FromRows, Options, Problem, block, maximise,
+    Dictionary, Found, FromGram, FromRows, Options, Problem, Start, block, maximise, maximise_from,
+    sweep,
 };
 use crate::engine::{Observer, Outcome, Silent, Termination};
 use crate::error::{Error, Result};
@@ -65,8 +67,12 @@ pub(crate) struct Evidence<'a> {
     pub settings: Value,
     /// Standard deviation of the noise.
     pub noise: Option<f64>,
+    /// Degrees of freedom, where it is of Student's t.
+    pub nu: Option<Nu>,
     pub solver: EvidenceSolver,
     pub variance: Variance,
+    /// Whether one objective is maximised, so that columns can be looked at in rounds.
+    pub rounds: bool,
 }
 
 /// Rows whose noise has known relative precisions r_n: B = β·diag(r_n).
@@ -90,33 +96,129 @@ impl Default for NoiseOfRows {
 }
 
 impl NoiseOfRows {
-    fn of(data: &Dataset<'_>) -> Result<Self> {
+    pub fn of(data: &Dataset<'_>) -> Result<Self> {
         let Some(precision) = data.noise_precision() else { return Ok(Self::default()) };
         data.check_target()?;
-        let weight = |i: usize| data.weights().map_or(1.0, |w| w[i]);
+        Ok(Self::new(precision, data.weights()))
+    }
+
+    pub fn new(precision: &[f64], weights: Option<&[f64]>) -> Self {
+        let weight = |i: usize| weights.map_or(1.0, |w| w[i]);
         let counted: Vec<usize> = (0..precision.len()).filter(|&i| weight(i) > 0.0).collect();
-        let Some(&first) = counted.first() else { return Ok(Self::default()) };
+        let Some(&first) = counted.first() else { return Self::default() };
         let total: f64 = counted.iter().map(|&i| weight(i)).sum();
         if counted.iter().all(|&i| precision[i] == precision[first]) {
-            return Ok(Self { factor: precision[first].powf(-0.5), ..Self::default() });
+            return Self { factor: precision[first].powf(-0.5), ..Self::default() };
         }
         let mean: f64 = counted.iter().map(|&i| weight(i) / total * precision[i]).sum();
         let of_row = |i: usize| weight(i) * (precision[i] / mean);
         let log = |i: &usize| 0.5 * weight(*i) * (precision[*i].ln() - mean.ln());
-        Ok(Self {
+        Self {
             weights: Some((0..precision.len()).map(of_row).collect()),
             factor: mean.powf(-0.5),
             log_roots: counted.iter().map(log).sum(),
-        })
+        }
+    }
+
+    /// Weights of the rows as the engine sees them.
+    pub fn weights<'w>(&'w self, own: Option<&'w [f64]>) -> Option<&'w [f64]> {
+        self.weights.as_deref().or(own)
+    }
+
+    /// The noise variance of a row of precision 1, where the mean one has this.
+    pub fn of_one(&self, variance: f64) -> f64 {
+        variance / (self.factor * self.factor)
+    }
+
+    /// The other way.
+    pub fn of_mean(&self, variance: f64) -> f64 {
+        variance * self.factor * self.factor
     }
 
     /// Gives a model the noise of a row of precision 1, and the evidence of the rows as they are.
-    fn undo(&self, model: &mut Model, known: Option<f64>) {
+    pub fn undo(&self, model: &mut Model, known: Option<f64>) {
         model.noise_std = known.or(model.noise_std.map(|noise| noise / self.factor));
         model.report.objective -= self.log_roots;
         let evidence = &mut model.report.log_evidence;
         *evidence = evidence.map(|e| e + self.log_roots);
         model.report.trace.iter_mut().for_each(|s| s.objective -= self.log_roots);
+    }
+}
+
+/// Where a fit stands, in the units of the data.
+#[derive(Debug, Clone)]
+pub(crate) struct State {
+    /// Columns with the prior variances of their weights.
+    pub columns: Vec<(usize, f64)>,
+    /// The noise variance of a row of precision 1.
+    pub noise: f64,
+}
+
+impl State {
+    /// The same for a basis of some columns, rising, of this one.
+    pub fn inside(&self, kept: &[usize]) -> Self {
+        let of = |&(j, v): &(usize, f64)| (kept.binary_search(&j).unwrap_or(kept.len()), v);
+        Self { columns: self.columns.iter().map(of).collect(), noise: self.noise }
+    }
+
+    /// The other way, for a basis of so many.
+    pub fn outside(&self, kept: &[usize], size: usize) -> Self {
+        let of = |&(k, v): &(usize, f64)| (kept.get(k).copied().unwrap_or(size), v);
+        Self { columns: self.columns.iter().map(of).collect(), noise: self.noise }
+    }
+}
+
+/// One run of the engine.
+#[derive(Clone, Copy)]
+pub(crate) struct Run<'s> {
+    /// Where it starts; from nothing if there is none.
+    pub from: Option<&'s State>,
+    /// Whether a better maximum than the first is sought.
+    pub search: bool,
+    pub tol: f64,
+}
+
+/// What the engine is given.
+struct Posed<'p, 'o> {
+    problem: Problem<'p>,
+    options: Options,
+    observer: &'o dyn Observer,
+    start: Option<Start>,
+}
+
+/// Where the engine ended.
+pub(crate) struct Solved {
+    pub found: Found,
+    /// (usable,) One over the lengths of the columns.
+    pub inverse_lengths: Vec<f64>,
+    pub noise: Noise,
+    /// The column of ones of a penalised intercept, among those that take part.
+    bias: Option<usize>,
+}
+
+impl Solved {
+    /// The prior variances of the weights, by column.
+    fn variances(&self, shared: &Shared<'_>) -> Vec<(usize, f64)> {
+        let unit = shared.units.target_unit();
+        let of = |(&k, a): (&usize, &f64)| {
+            let j = shared.usable[k];
+            (j, (unit * self.inverse_lengths[k] / shared.units.deviation[j]).powi(2) / a)
+        };
+        self.found.active.iter().zip(&self.found.alpha).map(of).collect()
+    }
+
+    /// Their mean over the terms.
+    pub fn mean_variance(&self, shared: &Shared<'_>) -> f64 {
+        let bias = self.bias.map(|k| shared.usable[k]);
+        let terms = self.variances(shared).into_iter().filter(|v| Some(v.0) != bias);
+        let variances: Vec<f64> = terms.map(|v| v.1).collect();
+        variances.iter().sum::<f64>() / variances.len().max(1) as f64
+    }
+
+    pub fn state(&self, shared: &Shared<'_>, rows_noise: &NoiseOfRows) -> State {
+        let unit = shared.units.target_unit();
+        let noise = rows_noise.of_one(unit * unit * self.found.noise);
+        State { columns: self.variances(shared), noise }
     }
 }
 
@@ -142,7 +244,7 @@ pub(crate) fn check(common: &Common, noise: Option<f64>, lam: Option<f64>) -> Re
 }
 
 impl Evidence<'_> {
-    fn wanted(&self, columns: usize) -> Wanted {
+    pub fn wanted(&self, columns: usize) -> Wanted {
         let linear = matches!(self.common.basis, BasisKind::Linear | BasisKind::Polynomial);
         Wanted {
             equations: false,
@@ -150,21 +252,36 @@ impl Evidence<'_> {
             without_copies: linear,
             distinct: false,
             offset: false,
+            on_demand: false,
         }
+    }
+
+    /// Whether columns are looked at in rounds: because they are to be drawn, or because kernels
+    /// on all rows are too many to be held.
+    fn in_rounds(&self, data: &Dataset<'_>) -> bool {
+        let many = (data.rows() as f64).powi(2) * 8.0 > 0.25 * self.common.memory_limit;
+        let all = self.common.centres_on_all_rows() && many;
+        self.common.redraws() || self.rounds && self.solver == EvidenceSolver::Fast && all
     }
 
     pub fn fit(
         &self,
         data: &Dataset<'_>,
         observer: &dyn Observer,
-        prior: impl FnOnce(&Shared<'_>) -> Result<Box<dyn EvidencePrior>> + Send,
+        prior: impl MakePrior,
     ) -> Result<Model> {
+        if let Some(nu) = self.nu {
+            return self.fit_student_t(nu, data, observer, prior);
+        }
+        if self.in_rounds(data) {
+            return self.fit_in_rounds(self.common.candidates, data, observer, prior);
+        }
         let y = numbers(self.method, data)?;
         let wanted = self.wanted(data.features().columns());
         let rows = NoiseOfRows::of(data)?;
         let precision = data.noise_precision();
         let data = &data.with_equal_noise();
-        let weights = rows.weights.as_deref().or(data.weights());
+        let weights = rows.weights(data.weights());
         self.common.with_rows(data, y, weights, wanted, observer, |shared| {
             let (model, variance) = self.solve(&shared, prior(&shared)?, &rows)?;
             let model = self.augmented(model, variance, &shared, data, precision)?;
@@ -177,6 +294,12 @@ impl Evidence<'_> {
         moments: Moments,
         prior: impl FnOnce(&Shared<'_>) -> Result<Box<dyn EvidencePrior>> + Send,
     ) -> Result<Model> {
+        if self.nu.is_some() {
+            return Err(Error::Unavailable {
+                what: "noise = student_t from moments".into(),
+                hint: "the precision of each row is found: fit on the rows".into(),
+            });
+        }
         let wanted = Wanted { gram: true, ..self.wanted(0) };
         self.common.with_moments(moments, wanted, &Silent, |shared| {
             if self.variance != Variance::Posterior {
@@ -201,13 +324,81 @@ impl Evidence<'_> {
         mut prior: Box<dyn EvidencePrior>,
         rows_noise: &NoiseOfRows,
     ) -> Result<(Model, f64)> {
+        let run = Run { from: None, search: true, tol: self.common.tol };
+        let Some(solved) = self.ascend(shared, &mut *prior, rows_noise, run)? else {
+            return Ok((self.empty(shared, &*prior, rows_noise)?, 0.0));
+        };
+        let variance = solved.mean_variance(shared);
+        let mut model =
+            self.model(shared, solved.found, &*prior, &solved.inverse_lengths, solved.noise)?;
+        rows_noise.undo(&mut model, self.noise);
+        Ok((model, variance))
+    }
+
+    /// Maximises the evidence; none where there is nothing to fit.
+    pub fn ascend(
+        &self,
+        shared: &Shared<'_>,
+        prior: &mut dyn EvidencePrior,
+        rows_noise: &NoiseOfRows,
+        run: Run<'_>,
+    ) -> Result<Option<Solved>> {
+        let ascend = |posed: Posed<'_, '_>| {
+            let Posed { problem, options, observer, start } = posed;
+            match (self.solver, start) {
+                (EvidenceSolver::Block, _) => block(&problem, prior, &options, observer),
+                (EvidenceSolver::Fast, None) if run.search => {
+                    maximise(&problem, prior, &options, observer)
+                }
+                (EvidenceSolver::Fast, start) => {
+                    maximise_from(&problem, prior, &options, observer, start, run.search)
+                }
+            }
+        };
+        let posed = self.pose(shared, rows_noise, run, ascend)?;
+        Ok(posed.map(|(found, inverse_lengths, noise, bias)| Solved {
+            found,
+            inverse_lengths,
+            noise,
+            bias,
+        }))
+    }
+
+    /// The largest gain of adding any one column to a state, and so many that gain most.
+    pub fn look(
+        &self,
+        shared: &Shared<'_>,
+        prior: &dyn EvidencePrior,
+        rows_noise: &NoiseOfRows,
+        state: &State,
+        most: usize,
+    ) -> Result<(f64, Vec<usize>)> {
+        let run = Run { from: Some(state), search: false, tol: self.common.tol };
+        let posed = self.pose(shared, rows_noise, run, |posed| match posed.start {
+            Some(start) => {
+                let Posed { problem, options, observer, .. } = posed;
+                sweep(&problem, prior, &options, &start, most, observer)
+            }
+            None => Ok((0.0, Vec::new())),
+        })?;
+        let (gain, best) = posed.map_or((0.0, Vec::new()), |p| p.0);
+        Ok((gain, best.into_iter().map(|k| shared.usable[k]).collect()))
+    }
+
+    /// Brings the columns to length 1 for the engine, and hands on what it made of them.
+    fn pose<T>(
+        &self,
+        shared: &Shared<'_>,
+        rows_noise: &NoiseOfRows,
+        run: Run<'_>,
+        work: impl FnOnce(Posed<'_, '_>) -> Result<T>,
+    ) -> Result<Option<(T, Vec<f64>, Noise, Option<usize>)>> {
         let unit = shared.units.target_unit();
         let noise = self.inner_noise(unit, rows_noise)?;
         let free = self.common.fit_intercept == Intercept::Free;
-        let constant = shared.units.target_deviation == 0.0;
         let rows = shared.weight - f64::from(u8::from(free));
-        if constant || shared.usable.is_empty() || rows <= 0.0 {
-            return Ok((self.empty(shared, constant, &*prior, rows_noise)?, 0.0));
+        if shared.units.target_deviation == 0.0 || shared.usable.is_empty() || rows <= 0.0 {
+            return Ok(None);
         }
         let inverse_lengths: Vec<f64> =
             shared.usable.iter().map(|&j| shared.squares[j].powf(-0.5)).collect();
@@ -228,7 +419,7 @@ impl Evidence<'_> {
                 usable: &shared.usable,
                 inverse_lengths: inverse_lengths.clone(),
             }),
-            (None, None) => return Ok((self.empty(shared, constant, &*prior, rows_noise)?, 0.0)),
+            (None, None) => return Ok(None),
         };
         let bias = shared.bias().and_then(|b| shared.usable.binary_search(&b).ok());
         let problem = Problem {
@@ -241,35 +432,37 @@ impl Evidence<'_> {
             uncounted: bias,
         };
         let options = Options {
-            tol: self.common.tol,
+            tol: run.tol,
             max_iter: self.common.max_iter,
             max_terms: self.common.max_terms,
             deadline: shared.deadline,
             noise,
             largest_precision: 1.0 / SMALLEST_NOISE,
-            worthless: 0.1 * self.common.tol,
+            worthless: 0.1 * run.tol.min(1e-6),
             memory_limit: self.common.memory_limit as usize,
             ..Options::default()
         };
-        let maximised = match self.solver {
-            EvidenceSolver::Fast => maximise,
-            EvidenceSolver::Block => block,
-        };
-        let found = maximised(&problem, &mut *prior, &options, shared.observer)?;
-        let variance = |(&k, a): (&usize, &f64)| {
-            let deviation = shared.units.deviation[shared.usable[k]];
-            (unit * inverse_lengths[k] / deviation).powi(2) / a
-        };
-        let terms = found.active.iter().zip(&found.alpha).filter(|(k, _)| Some(**k) != bias);
-        let variances: Vec<f64> = terms.map(variance).collect();
-        let variance = variances.iter().sum::<f64>() / variances.len().max(1) as f64;
-        let mut model = self.model(shared, found, &*prior, &inverse_lengths, noise)?;
-        rows_noise.undo(&mut model, self.noise);
-        Ok((model, variance))
+        let start = run.from.map(|state| {
+            let place = |&(j, variance): &(usize, f64)| {
+                let k = shared.usable.binary_search(&j).ok()?;
+                let spread = unit * inverse_lengths[k] / shared.units.deviation[j];
+                Some((k, spread * spread / variance))
+            };
+            let noise = match noise {
+                Noise::Known(variance) => variance,
+                Noise::Estimated => {
+                    let variance = rows_noise.of_mean(state.noise) / (unit * unit);
+                    variance.max(1.0 / options.largest_precision)
+                }
+            };
+            (state.columns.iter().filter_map(place).collect(), noise)
+        });
+        let found = work(Posed { problem, options, observer: shared.observer, start })?;
+        Ok(Some((found, inverse_lengths, noise, bias)))
     }
 
     /// Gives a model the training rows, where its variance asks for them.
-    fn augmented(
+    pub fn augmented(
         &self,
         mut model: Model,
         variance: f64,
@@ -293,7 +486,6 @@ impl Evidence<'_> {
     pub fn empty(
         &self,
         shared: &Shared<'_>,
-        constant: bool,
         prior: &dyn EvidencePrior,
         rows_noise: &NoiseOfRows,
     ) -> Result<Model> {
@@ -308,6 +500,7 @@ impl Evidence<'_> {
             uncertainty: None,
         };
         let model = self.common.model(shared, fitted)?;
+        let constant = shared.units.target_deviation == 0.0;
         let noise = if constant { 0.0 } else { shared.units.target_unit() };
         let mut model = Model { noise_std: Some(noise), ..model };
         rows_noise.undo(&mut model, self.noise);

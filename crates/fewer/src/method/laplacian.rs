@@ -60,7 +60,7 @@ macro_rules! laplacian_builder {
                 observer: &dyn Observer,
             ) -> Result<Model> {
                 check(&self.0.common, self.0.noise, self.0.lam)?;
-                self.evidence().fit(data, observer, |shared| self.prior(shared))
+                self.evidence().fit(data, observer, |shared: &Shared<'_>| self.prior(shared))
             }
 
             /// Fits a model with a linear basis from moments alone.
@@ -75,8 +75,10 @@ macro_rules! laplacian_builder {
                     common: &self.0.common,
                     settings: merge_settings(&self.0.common, &self.0),
                     noise: self.0.noise,
+                    nu: None,
                     solver: EvidenceSolver::Fast,
                     variance: self.0.variance,
+                    rounds: false,
                 }
             }
         }

@@ -15,11 +15,13 @@ mod multinomial;
 mod penalised;
 mod probit_classifier;
 mod rmlr;
+mod rounds;
 mod rvc;
 mod rvr;
 mod settings;
 mod smlr;
 mod sparse_regressor;
+mod student_t;
 mod training;
 mod wavelet_rvr;
 
@@ -39,6 +41,7 @@ pub use settings::{Intercept, PriorKind, Variant};
 pub(crate) use settings::{check_count, check_number, parse_settings};
 pub use smlr::SMLR;
 pub use sparse_regressor::SparseRegressor;
+pub use student_t::{NoiseFamily, NoiseModel, Nu, NuRule};
 pub(crate) use training::on_threads;
 pub use wavelet_rvr::{Padding, WaveletRVR};
 

@@ -11,8 +11,14 @@ use crate::select::path_lams;
 use std::collections::BTreeMap;
 
 /// No XᵀX of all columns, nothing about copies: descent takes them as they come.
-pub(crate) const WANTED: Wanted =
-    Wanted { equations: false, gram: false, without_copies: false, distinct: false, offset: false };
+pub(crate) const WANTED: Wanted = Wanted {
+    equations: false,
+    gram: false,
+    without_copies: false,
+    distinct: false,
+    offset: false,
+    on_demand: false,
+};
 
 /// What is said where the fit of the columns without a penalty did not end as it should.
 pub(crate) const INEXACT_LAM_MAX: &str =

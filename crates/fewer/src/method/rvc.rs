@@ -157,6 +157,7 @@ impl RVC {
             without_copies: matches!(basis, BasisKind::Linear | BasisKind::Polynomial),
             distinct: false,
             offset: false,
+            on_demand: false,
         };
         self.0.common.with_rows(data, &zeros, weights, wanted, observer, |shared| {
             let joint = self.0.multiclass == Multiclass::Multinomial && classes.len() > 2;

@@ -1,12 +1,13 @@
 //! Relevance vector regression (Tipping 2001), with the sparsity prior of Tzikas et al. 2009.
 
 use super::common::{BasisKind, Common, Shared, common_builder};
-use super::evidence::{Evidence, EvidenceSolver, Variance, check, with_kernels};
+use super::evidence::{Evidence, EvidenceSolver, Variance, with_kernels};
 use super::settings::{Intercept, Variant, check_number, merge_settings, parse_settings};
+use super::student_t::{NoiseModel, Nu, checked_noise};
 use crate::basis::{BlockFunction, Gamma, KernelFunction, Landmarks, UserFunction};
 use crate::data::{Dataset, Moments};
 use crate::engine::Observer;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::prior::{Ard, EvidencePrior};
 use serde::{Deserialize, Serialize};
@@ -22,7 +23,8 @@ use serde::{Deserialize, Serialize};
 /// | setting | default | meaning |
 /// |---|---|---|
 /// | `sparsity` | `none` | c: a number, `none`, `aic` (1), `bic` (log(n)/2) or `ric` (log n) |
-/// | `noise` | estimated | standard deviation of the noise, in the units of y |
+/// | `noise` | estimated | standard deviation of the noise, in the units of y; or `student_t` |
+/// | `nu` | `estimate` | degrees of freedom of `student_t` noise |
 /// | `solver` | `fast` | `block`: from all columns at once (Tipping 2001), for comparison |
 /// | `variant` | `exact` | `paper`: the sparsity prior's updates as published |
 /// | `variance` | `posterior` | `augmented`: deviations of predictions grow away from the data |
@@ -104,7 +106,8 @@ impl Sparsity {
 #[serde(default, deny_unknown_fields)]
 struct Settings {
     sparsity: Sparsity,
-    noise: Option<f64>,
+    noise: Option<NoiseModel>,
+    nu: Nu,
     solver: EvidenceSolver,
     variant: Variant,
     variance: Variance,
@@ -117,6 +120,7 @@ impl Default for Settings {
         Self {
             sparsity: Sparsity::Rule(SparsityRule::None),
             noise: None,
+            nu: Nu::default(),
             solver: EvidenceSolver::Fast,
             variant: Variant::Exact,
             variance: Variance::Posterior,
@@ -146,9 +150,35 @@ impl RVR {
         self
     }
 
-    /// Standard deviation of the noise; estimated where it is not given.
-    pub fn noise(mut self, noise: f64) -> Self {
-        self.0.noise = Some(noise);
+    /// Standard deviation of the noise, or its family; Gaussian of estimated deviation where it is
+    /// not given.
+    ///
+    /// With [`NoiseFamily::StudentT`](super::NoiseFamily) a variational bound of the evidence is
+    /// maximised, which each step raises, and rows that are far off for it are reported.
+    ///
+    /// ```
+    /// use fewer::data::{Dataset, DenseView};
+    /// use fewer::method::{NoiseFamily, RVR};
+    ///
+    /// let x: Vec<f64> = (0..80).map(|i| 0.1 * f64::from(i)).collect();
+    /// let noise = |i: usize| 0.1 * ((i * i * i) as f64).sin();
+    /// let mut y: Vec<f64> = x.iter().enumerate().map(|(i, x)| x.sin() + noise(i)).collect();
+    /// y[7] = 30.0;
+    /// let data = Dataset::new(DenseView::by_rows(&x, 80, 1)?, &y)?;
+    ///
+    /// let model = RVR::new().noise(NoiseFamily::StudentT).fit(&data)?;
+    /// assert_eq!(model.report().suspected[0].row, 7);
+    /// assert!((model.predict(DenseView::by_rows(&[0.7], 1, 1)?)?[0] - 0.7f64.sin()).abs() < 0.1);
+    /// # Ok::<(), fewer::Error>(())
+    /// ```
+    pub fn noise(mut self, noise: impl Into<NoiseModel>) -> Self {
+        self.0.noise = Some(noise.into());
+        self
+    }
+
+    /// Degrees of freedom of noise of Student's t.
+    pub fn nu(mut self, nu: Nu) -> Self {
+        self.0.nu = nu;
         self
     }
 
@@ -172,30 +202,33 @@ impl RVR {
 
     /// Fits a model while an observer watches.
     pub fn fit_observed(&self, data: &Dataset<'_>, observer: &dyn Observer) -> Result<Model> {
-        self.check()?;
-        self.evidence().fit(data, observer, |shared| self.prior(shared))
+        let evidence = self.checked()?;
+        evidence.fit(data, observer, |shared: &Shared<'_>| self.prior(shared))
     }
 
     /// Fits a model with a linear basis from moments alone.
     pub fn fit_moments(&self, moments: Moments) -> Result<Model> {
-        self.check()?;
-        self.evidence().fit_moments(moments, |shared| self.prior(shared))
+        self.checked()?.fit_moments(moments, |shared| self.prior(shared))
     }
 
-    fn check(&self) -> Result<()> {
-        check(&self.0.common, self.0.noise, None)?;
-        self.0.sparsity.check()
-    }
-
-    fn evidence(&self) -> Evidence<'_> {
-        Evidence {
+    fn checked(&self) -> Result<Evidence<'_>> {
+        self.0.common.check()?;
+        self.0.sparsity.check()?;
+        let (noise, nu) = checked_noise(self.0.noise, self.0.nu)?;
+        if nu.is_some() && self.0.variant == Variant::Paper {
+            let expected = "formulas as published are for Gaussian noise: leave variant out";
+            return Err(Error::setting("noise", "student_t", expected));
+        }
+        Ok(Evidence {
             method: "RVR",
             common: &self.0.common,
             settings: merge_settings(&self.0.common, &self.0),
-            noise: self.0.noise,
+            noise,
+            nu,
             solver: self.0.solver,
             variance: self.0.variance,
-        }
+            rounds: self.0.variant == Variant::Exact,
+        })
     }
 
     fn prior(&self, shared: &Shared<'_>) -> Result<Box<dyn EvidencePrior>> {

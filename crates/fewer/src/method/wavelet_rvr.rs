@@ -292,17 +292,14 @@ impl WaveletRVR {
             common,
             settings: without_basis(common, &self.0),
             noise: self.0.noise,
+            nu: None,
             solver: EvidenceSolver::Fast,
             variance: Variance::Posterior,
+            rounds: false,
         };
         let prior = Ard { price: self.0.sparsity.price(size as f64), as_published: false };
         if target_deviation == 0.0 || free && size == 1 {
-            return evidence.empty(
-                &shared,
-                target_deviation == 0.0,
-                &prior,
-                &NoiseOfRows::default(),
-            );
+            return evidence.empty(&shared, &prior, &NoiseOfRows::default());
         }
         let noise = evidence.inner_noise(unit, &NoiseOfRows::default())?;
         let options = Options {

@@ -152,7 +152,11 @@ impl Model {
             for y in out.column_mut(k) {
                 *y += base;
                 if noise && deviation > 0.0 {
-                    *y += deviation * stream.normal();
+                    // Student's t: a Gaussian whose precision is drawn first.
+                    let precision = self.noise_nu.map_or(1.0, |nu| {
+                        (stream.gamma(0.5 * nu) / (0.5 * nu)).max(f64::MIN_POSITIVE)
+                    });
+                    *y += deviation * stream.normal() / precision.sqrt();
                 }
             }
         }

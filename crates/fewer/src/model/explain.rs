@@ -1,6 +1,6 @@
 //! A model in words: its terms as a table, and as a formula.
 
-use super::{Link, Model, Term};
+use super::{Link, Model, SuspectedRow, Term};
 
 /// The terms of a model, those of the largest effect first.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,6 +16,20 @@ pub struct Explanation {
     pub outputs: Vec<String>,
     /// Functions that the basis offered.
     pub basis_size: usize,
+    /// Rows of the training data that are far off for the noise, where its tails are heavy.
+    pub suspected: Vec<SuspectedRow>,
+}
+
+/// Rows that are named one by one.
+const NAMED: usize = 10;
+
+/// Some of the suspected rows, counted from 1, those of least weight first.
+pub fn suspected_rows(rows: &[SuspectedRow]) -> String {
+    let mut rows = rows.to_vec();
+    rows.sort_by(|a, b| a.weight.total_cmp(&b.weight).then(a.row.cmp(&b.row)));
+    let named: Vec<String> = rows.iter().take(NAMED).map(|r| (r.row + 1).to_string()).collect();
+    let more = if rows.len() > NAMED { ", …" } else { "" };
+    format!("{}: {}{more}", rows.len(), named.join(", "))
 }
 
 impl std::fmt::Display for Explanation {
@@ -49,7 +63,11 @@ impl std::fmt::Display for Explanation {
                 write!(f, "  {:>w$}", number(*value))?;
             }
         }
-        writeln!(f)
+        writeln!(f)?;
+        if !self.suspected.is_empty() {
+            writeln!(f, "rows far off for the noise: {}", suspected_rows(&self.suspected))?;
+        }
+        Ok(())
     }
 }
 
@@ -82,6 +100,7 @@ impl Model {
                 n => (0..n).filter_map(class).collect(),
             },
             basis_size: self.basis_size,
+            suspected: self.report.suspected.clone(),
         }
     }
 

@@ -157,6 +157,7 @@ impl Model {
                     && t.weights.len() == outputs
                     && t.weights.iter().all(|w| w.is_finite())
             })
+            && self.noise_nu.is_none_or(|nu| nu.is_finite() && nu > 0.0)
             && self.posterior.as_ref().is_none_or(|p| p.fits(outputs, self.terms.len()))
             && self.draws.as_ref().is_none_or(|d| d.fits(outputs, self.terms.len()))
             && self.augmentation.as_ref().is_none_or(|a| a.fits(self.features.len()));

@@ -10,9 +10,9 @@ mod sampled;
 
 pub(crate) use augmented::Augmentation;
 pub use draws::Draw;
-pub use explain::{Explanation, number};
+pub use explain::{Explanation, number, suspected_rows};
 pub use posterior::{Interval, Parameter, Posterior};
-pub use report::{Certificate, CertificateKind, DroppedColumn, Report};
+pub use report::{Certificate, CertificateKind, DroppedColumn, Report, SuspectedRow};
 pub use sampled::{Diagnostic, Draws};
 
 use crate::basis::{BlockFunction, FixedBasis, Kernel, KernelFunction, UserFunction};
@@ -119,6 +119,9 @@ pub struct Model {
     /// Each output where every term is at its centre.
     pub(crate) base: Vec<f64>,
     pub(crate) noise_std: Option<f64>,
+    /// Degrees of freedom of the noise, where its tails are heavy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) noise_nu: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) posterior: Option<Posterior>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -229,9 +232,14 @@ impl Model {
         }
     }
 
-    /// Standard deviation of the noise, where the model has one.
+    /// Standard deviation of the noise, where the model has one; of Student's t its scale.
     pub fn noise_std(&self) -> Option<f64> {
         self.noise_std
+    }
+
+    /// Degrees of freedom of the noise, where it is of Student's t.
+    pub fn noise_nu(&self) -> Option<f64> {
+        self.noise_nu
     }
 
     /// How the fit went and ended.

@@ -9,7 +9,7 @@ use crate::data::Features;
 use crate::design::Design;
 use crate::error::{Error, Result};
 use crate::linalg::{Matrix, Tile, cross_products};
-use crate::special::normal_quantile;
+use crate::special::{normal_cdf, normal_quantile, student_t_quantile};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
@@ -260,7 +260,22 @@ impl Model {
 
     /// The standard deviation of a new observation about the mean prediction, for each row: the
     /// noise and the uncertainty of the mean.
+    ///
+    /// With noise of Student's t, whose variance may be infinite, half the width of the interval
+    /// that holds as much as one standard deviation of a normal variable to both sides, 68.27 %.
     pub fn predict_std<'a>(&self, features: impl Into<Features<'a>>) -> Result<Vec<f64>> {
+        let mut scale = self.predict_scale(features)?;
+        if let Some(nu) = self.noise_nu {
+            let reach = -student_t_quantile(normal_cdf(-1.0), nu);
+            scale.iter_mut().for_each(|s| *s *= reach);
+        }
+        Ok(scale)
+    }
+
+    /// Of Gaussian noise the standard deviation of a new observation. With noise of Student's t
+    /// the new observation is taken for one of that family, of squared scale the noise's and the
+    /// variance of the mean.
+    fn predict_scale<'a>(&self, features: impl Into<Features<'a>>) -> Result<Vec<f64>> {
         if self.classes.is_some() {
             return Err(Error::Unavailable {
                 what: "the standard deviation of a prediction".into(),
@@ -279,15 +294,18 @@ impl Model {
 
     /// The interval that holds a new observation with so much probability, for each row: a column
     /// of lower ends and one of upper ends. Of a model that was sampled they are quantiles of the
-    /// mixture over its draws.
+    /// mixture over its draws, and with noise of Student's t those of that distribution.
     pub fn predict_interval<'a>(
         &self,
         features: impl Into<Features<'a>>,
         coverage: f64,
     ) -> Result<Matrix> {
-        let reach = reach(coverage)?;
+        let mut reach = reach(coverage)?;
+        if let Some(nu) = self.noise_nu {
+            reach = -student_t_quantile(0.5 - 0.5 * coverage, nu);
+        }
         let features = features.into();
-        let std = self.predict_std(features)?;
+        let std = self.predict_scale(features)?;
         let mean = self.predict(features)?;
         if let Some(draws) = &self.draws {
             return self.mixture_interval(features, draws, coverage, &mean, &std);

@@ -43,6 +43,15 @@ pub struct DroppedColumn {
     pub reason: String,
 }
 
+/// A row of the training data that is far from the model for its noise.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct SuspectedRow {
+    /// The row, from 0.
+    pub row: usize,
+    /// The precision of its noise, relative to that of an ordinary row.
+    pub weight: f64,
+}
+
 /// How a fit went and ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Report {
@@ -71,6 +80,14 @@ pub struct Report {
     /// Columns that took no part.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dropped: Vec<DroppedColumn>,
+    /// With noise of heavy tails: rows that are more than four deviations off, those of the
+    /// Gaussian with its quartiles.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub suspected: Vec<SuspectedRow>,
+    /// With noise of heavy tails: the expected precision of each row, relative to 1. It is not in
+    /// model files.
+    #[serde(skip)]
+    pub row_weights: Vec<f64>,
     /// What the user should know.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,

@@ -21,6 +21,7 @@ mod posterior;
 mod settle;
 mod spread;
 mod statistics;
+mod sweep;
 #[cfg(test)]
 mod tests;
 
@@ -29,6 +30,7 @@ pub(crate) use dictionary::{Dictionary, FromGram, FromRows};
 pub(crate) use laplace::{FoundMode, maximise_laplace};
 pub(crate) use mode::Rows;
 pub(crate) use orthonormal::{Orthonormal, orthonormal};
+pub(crate) use sweep::sweep;
 
 use super::{Observer, Progress, Step, Termination};
 use crate::error::{Error, Result};
@@ -152,7 +154,7 @@ struct Ascent<'a> {
 const IN_SPAN: f64 = 1e-10;
 
 /// Columns with their precisions, and the noise variance.
-type Start = (Vec<(usize, f64)>, f64);
+pub(crate) type Start = (Vec<(usize, f64)>, f64);
 
 /// Terms that are few.
 const FEW: usize = 40;
@@ -180,6 +182,21 @@ pub(crate) fn maximise(
     let mut ascent = Ascent::new(problem, prior, options, observer)?;
     // Rules as published go their own way from the start.
     ascent.run_from(start, !by_rules, if by_rules { 0 } else { FIRST_TERMS })
+}
+
+/// Maximises the evidence from a start, or from nothing, among all columns at once; with a
+/// `search` for a better maximum than the first.
+pub(crate) fn maximise_from(
+    problem: &Problem<'_>,
+    prior: &mut dyn EvidencePrior,
+    options: &Options,
+    observer: &dyn Observer,
+    start: Option<Start>,
+    search: bool,
+) -> Result<Found> {
+    let by_rules = !prior.is_exact() || prior.has_free_hyper();
+    let hold = if by_rules { 0 } else { FIRST_TERMS };
+    Ascent::new(problem, prior, options, observer)?.run_from(start, search && !by_rules, hold)
 }
 
 /// The noise is held at its first value until there are so many terms: a model of few terms takes
