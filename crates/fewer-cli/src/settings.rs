@@ -97,9 +97,23 @@ pub struct Settings {
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     noise: Option<f64>,
     /// Relevance vectors: the price of an effective parameter, a number or a criterion [default:
-    /// none for rvm, bic for srvm]
+    /// none for rvm, bic for arvm and srvm]
     #[arg(long, value_name = "NUMBER|WORD", value_parser = sparsity, allow_negative_numbers = true)]
     sparsity: Option<Value>,
+    /// Arvm: kinds of terms to add from: rbf, laplacian, linear [default: rbf]
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',',
+          value_parser = ["rbf", "laplacian", "linear"])]
+    families: Option<Vec<String>>,
+    /// Arvm: kernels have a width of their own along each column
+    #[arg(long)]
+    anisotropic: bool,
+    /// Arvm: candidates in each search [default: 50]
+    #[arg(long, value_name = "N")]
+    starts: Option<usize>,
+    /// Arvm: what a width or a coordinate of a centre costs, as a part of half the log of the
+    /// ratio of variances of target and noise [default: 0.25]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    parameter_price: Option<f64>,
     /// Srvm: haar, db2 to db10 or sym4 to sym10 [default: sym8]
     #[arg(long, value_name = "NAME")]
     wavelet: Option<String>,
@@ -370,6 +384,10 @@ impl Settings {
             ("schedule", json!(self.schedule)),
             ("noise", json!(self.noise)),
             ("sparsity", json!(self.sparsity)),
+            ("families", json!(self.families)),
+            ("anisotropic", json!(self.anisotropic.then_some(true))),
+            ("starts", json!(self.starts)),
+            ("parameter_price", json!(self.parameter_price)),
             ("wavelet", json!(self.wavelet)),
             ("padding", json!(self.padding)),
             ("variance", json!(self.variance)),

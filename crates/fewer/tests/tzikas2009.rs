@@ -2,8 +2,9 @@
 
 mod support;
 
+use fewer::basis::Family;
 use fewer::data::{Dataset, DenseView};
-use fewer::method::{Intercept, Padding, Sparsity, SparsityRule, WaveletRVR};
+use fewer::method::{AdaptiveRVR, Intercept, Padding, Sparsity, SparsityRule, Variant, WaveletRVR};
 use fewer::model::Model;
 use serde_json::Value;
 use support::{Random, fixture};
@@ -186,4 +187,131 @@ fn wavelets_of_degenerate_targets() {
     );
     let few = fit(&WaveletRVR::new().max_terms(2), &x, &noise);
     assert!(few.n_terms() <= 2);
+}
+
+fn learn(method: &AdaptiveRVR, x: &[f64], columns: usize, y: &[f64]) -> Model {
+    let view = DenseView::by_rows(x, y.len(), columns).unwrap();
+    method.fit(&Dataset::new(view, y).unwrap()).unwrap()
+}
+
+/// Every seed ends about as high as the lowest of the reference, and the best as high as its
+/// median; errors stay in its range.
+#[test]
+fn kernels_of_the_reference() {
+    let (x, clean, y) = reference_doppler();
+    let view = DenseView::by_rows(&x, 128, 1).unwrap();
+    let expected = reference("arvm_doppler");
+    let cases =
+        [("exact_c_logN_2", Variant::Exact), ("paper_eq44_eq41rep_c_logN_2", Variant::Paper)];
+    for (case, variant) in cases {
+        let list = |name: &str| -> Vec<f64> {
+            let mut values: Vec<f64> = expected[case][name]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|v| v.as_f64().unwrap())
+                .collect();
+            values.sort_by(f64::total_cmp);
+            values
+        };
+        let (objectives, errors, terms) = (list("objective"), list("mse"), list("n_rv"));
+        let c = expected[case]["c"].as_f64().unwrap();
+        let mut best = f64::NEG_INFINITY;
+        for seed in 0..10 {
+            let method = AdaptiveRVR::new()
+                .sparsity(Sparsity::Number(c))
+                .variant(variant)
+                .parameter_price(0.0)
+                .starts(100)
+                .fit_intercept(Intercept::None)
+                .standardize(false)
+                .random_state(seed);
+            let model = learn(&method, &x, 1, &y);
+            let objective = -model.report().objective;
+            best = best.max(objective);
+            let error = mean_square(&model.predict(view).unwrap(), &clean);
+            assert!(model.report().termination.is_converged());
+            assert!(objective > objectives[0] - 1.0, "{case}, {seed}: {objective}");
+            assert!(error < errors[4], "{case}, {seed}: {error}");
+            assert!(model.n_terms() as f64 <= terms[4], "{case}, {seed}: {}", model.n_terms());
+        }
+        assert!(best > objectives[2], "{case}: {best}");
+    }
+}
+
+#[test]
+fn widths_of_their_own_tell_features_apart() {
+    let mut random = Random::new(11);
+    let x: Vec<f64> = (0..900).map(|_| 4.0 * random.uniform() - 2.0).collect();
+    let y: Vec<f64> =
+        x.chunks(3).map(|x| (-x[1] * x[1] / 0.3).exp() + 0.05 * random.normal()).collect();
+    let model = learn(&AdaptiveRVR::new().anisotropic(true), &x, 3, &y);
+    let relevances = &model.report().relevances;
+    assert!(relevances[1] > 10.0 * relevances[0].max(relevances[2]), "{relevances:?}");
+    assert!(model.n_terms() <= 2, "{}", model.explain());
+    let size = |k: &usize| model.terms()[*k].effect().abs();
+    let k = (0..model.n_terms()).max_by(|a, b| size(a).total_cmp(&size(b))).unwrap();
+    let learnt = model.learnt().unwrap();
+    let (centre, width) = (learnt.centre(k).unwrap(), learnt.width(k).unwrap());
+    assert!(centre[1].abs() < 0.1 && (width[1] / 0.3f64.sqrt() - 1.0).abs() < 0.2, "{width:?}");
+    assert!(width[0] > 3.0 && width[2] > 3.0, "{width:?}");
+}
+
+#[test]
+fn the_best_family_wins() {
+    let mut random = Random::new(12);
+    let x: Vec<f64> = (0..200).map(|i| 0.05 * f64::from(i)).collect();
+    let families = [Family::Rbf, Family::Laplacian, Family::Linear];
+    let truth = |x: f64| 0.8 * x + 2.0 * (-(x - 3.0).abs() / 0.3).exp();
+    let y: Vec<f64> = x.iter().map(|x| truth(*x) + 0.05 * random.normal()).collect();
+    let model = learn(&AdaptiveRVR::new().families(families), &x, 1, &y);
+    let learnt = model.learnt().unwrap();
+    let kinds: Vec<Family> = (0..model.n_terms()).map(|k| learnt.family(k)).collect();
+    assert_eq!(model.n_terms(), 2, "{}", model.explain());
+    assert!(kinds.contains(&Family::Linear) && kinds.contains(&Family::Laplacian), "{kinds:?}");
+    let trend = model.terms().iter().find(|t| t.name == "x1").unwrap();
+    assert!((trend.weight() - 0.8).abs() < 0.05, "{}", trend.weight());
+}
+
+#[test]
+fn learnt_kernels_predict_with_their_uncertainty() {
+    let (x, clean, y) = doppler(500, 0.1, 13);
+    let model = learn(&AdaptiveRVR::new(), &x, 1, &y);
+    let view = DenseView::by_rows(&x, 500, 1).unwrap();
+    let error = mean_square(&model.predict(view).unwrap(), &clean);
+    assert!(error < 0.004, "{error}");
+    assert!((model.noise_std().unwrap() / 0.1 - 1.0).abs() < 0.15);
+    let mut random = Random::new(14);
+    let intervals = model.predict_interval(view, 0.9).unwrap();
+    let inside = (0..500)
+        .filter(|&i| {
+            let new = clean[i] + 0.1 * random.normal();
+            (intervals[(i, 0)]..=intervals[(i, 1)]).contains(&new)
+        })
+        .count();
+    assert!((0.85..0.95).contains(&(inside as f64 / 500.0)), "{inside}");
+    let copy = Model::from_json(&model.to_json().unwrap()).unwrap();
+    assert_eq!(copy.predict(view).unwrap(), model.predict(view).unwrap());
+    assert_eq!(copy.learnt(), model.learnt());
+}
+
+/// Noise alone has no kernel, and neither do settings that make no sense.
+#[test]
+fn learning_in_vain() {
+    let mut random = Random::new(15);
+    let (x, y) = (random.normals(400), random.normals(200));
+    let model = learn(&AdaptiveRVR::new().sparsity(Sparsity::Rule(SparsityRule::Ric)), &x, 2, &y);
+    assert_eq!(model.n_terms(), 0, "{}", model.explain());
+    assert!(model.report().notes[0].contains("no kernel"));
+    for (settings, part) in [
+        (r#"{"gamma": 1.0}"#, "gamma"),
+        (r#"{"families": ["cosine"]}"#, "families"),
+        (r#"{"families": []}"#, "at least one"),
+        (r#"{"starts": 0}"#, "starts"),
+        (r#"{"parameter_price": -1}"#, "parameter_price"),
+    ] {
+        let data = Dataset::new(DenseView::by_rows(&x, 200, 2).unwrap(), &y).unwrap();
+        let error = fewer::method::fit("arvm", settings, None, &data, &fewer::engine::Silent);
+        assert!(error.unwrap_err().to_string().contains(part), "{settings}");
+    }
 }

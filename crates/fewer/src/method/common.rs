@@ -573,6 +573,7 @@ impl Common {
                 selection: None,
                 tried: Vec::new(),
                 rows: shared.rows,
+                relevances: Vec::new(),
                 dropped: shared.dropped.clone(),
                 notes: fitted.notes,
                 trace: match &traces[..] {

@@ -1,6 +1,7 @@
 //! The methods of the papers: each a small file that names a likelihood, a prior, a basis and an
 //! engine.
 
+mod adaptive_rvr;
 mod bayesian_lasso;
 mod bls;
 mod classes;
@@ -23,6 +24,7 @@ mod sparse_regressor;
 mod training;
 mod wavelet_rvr;
 
+pub use adaptive_rvr::AdaptiveRVR;
 pub use bayesian_lasso::{BayesianLasso, Estimate};
 pub use bls::BLS;
 pub use classes::{BalancedRule, ClassWeight};
@@ -76,6 +78,7 @@ pub const METHODS: &[MethodInfo] = &[
     MethodInfo { name: "SparseRegressor", short: "sparse", task: Task::Regression },
     MethodInfo { name: "Lasso", short: "lasso", task: Task::Regression },
     MethodInfo { name: "RVR", short: "rvm", task: Task::Regression },
+    MethodInfo { name: "AdaptiveRVR", short: "arvm", task: Task::Regression },
     MethodInfo { name: "WaveletRVR", short: "srvm", task: Task::Regression },
     MethodInfo { name: "BLS", short: "bls", task: Task::Regression },
     MethodInfo { name: "FastLaplace", short: "flap", task: Task::Regression },
@@ -226,6 +229,7 @@ pub(crate) fn fit_once(
         "SMLR" | "smlr" => fit_of!(SMLR),
         "RMLR" | "rmlr" => fit_of!(RMLR),
         "RVR" | "rvm" => fit_of!(RVR),
+        "AdaptiveRVR" | "arvm" => fit_of!(AdaptiveRVR),
         "WaveletRVR" | "srvm" => fit_of!(WaveletRVR),
         "RVC" | "rvc" => fit_of!(RVC),
         "BLS" | "bls" => fit_of!(BLS),

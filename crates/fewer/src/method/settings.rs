@@ -153,9 +153,9 @@ where
     ))
 }
 
-/// Settings that choose a basis and its scaling.
-const OF_A_BASIS: [&str; 8] =
-    ["basis", "degree", "gamma", "coef0", "candidates", "landmarks", "centres", "standardize"];
+/// Settings that choose a basis.
+const OF_A_BASIS: [&str; 7] =
+    ["basis", "degree", "gamma", "coef0", "candidates", "landmarks", "centres"];
 
 /// The same for a method whose functions are its own, so that settings of a basis are none of it.
 pub(crate) fn parse_without_basis<Common, Own>(settings: &str, usual: &Own) -> Result<(Common, Own)>

@@ -11,6 +11,7 @@ mod dictionary;
 mod laplace;
 #[cfg(test)]
 mod laplace_tests;
+mod learnt;
 mod linearised;
 mod mode;
 mod noise;
@@ -27,6 +28,7 @@ mod tests;
 pub(crate) use block::block;
 pub(crate) use dictionary::{Dictionary, FromGram, FromRows};
 pub(crate) use laplace::{FoundMode, maximise_laplace};
+pub(crate) use learnt::{Learning, Sample, learn};
 pub(crate) use mode::Rows;
 pub(crate) use orthonormal::{Orthonormal, orthonormal};
 
