@@ -54,6 +54,8 @@ fn methods() -> Vec<(&'static str, &'static str)> {
         ("blasso", r#"{"lam": 3, "fit_intercept": false, "chains": 2}"#),
         ("blasso", r#"{"fit_intercept": "penalised", "max_terms": 4, "draws": 100}"#),
         ("blasso", r#"{"basis": "rbf", "draws": 30, "warmup": 20, "chains": 2}"#),
+        ("arvm", r#"{"families": ["rbf"]}"#),
+        ("arvm", r#"{"families": ["rbf", "linear"], "anisotropic": true, "starts": 10}"#),
         ("smlr", r#"{}"#),
         ("smlr", r#"{"lam_ratio": 0.01}"#),
         ("smlr", r#"{"l1_ratio": 0}"#),
