@@ -260,6 +260,23 @@ fn widths_of_their_own_tell_features_apart() {
     assert!(width[0] > 3.0 && width[2] > 3.0, "{width:?}");
 }
 
+/// A penalised intercept that is worth nothing, and units whose squares are no numbers.
+#[test]
+fn kernels_at_the_edge() {
+    let mut random = Random::new(15);
+    let (x, noise) = (random.normals(60), random.normals(30));
+    let mean = noise.iter().sum::<f64>() / 30.0;
+    let y: Vec<f64> = noise.iter().map(|v| v - mean).collect();
+    let model = learn(&AdaptiveRVR::new().fit_intercept(Intercept::Penalised), &x, 2, &y);
+    assert!(model.report().objective.is_finite() && model.report().relevances.len() == 2);
+    for factor in [1e-170, 1e153] {
+        let x: Vec<f64> = x.iter().map(|x| factor * x).collect();
+        let data = Dataset::new(DenseView::by_rows(&x, 30, 2).unwrap(), &y).unwrap();
+        let error = AdaptiveRVR::new().standardize(false).fit(&data).unwrap_err().to_string();
+        assert!(error.contains("'x1'"), "{error}");
+    }
+}
+
 #[test]
 fn the_best_family_wins() {
     let mut random = Random::new(12);

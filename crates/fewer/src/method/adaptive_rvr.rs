@@ -230,6 +230,14 @@ impl AdaptiveRVR {
         if !units.target_deviation.is_finite() {
             return Err(too_large("the variance of the target".into()));
         }
+        // Squares of distances must be numbers.
+        let extreme = |v: &f64| *v > 0.0 && !(1e-140..1e140).contains(v);
+        if let (false, Some(j)) = (common.standardize, units.deviation.iter().position(extreme)) {
+            return Err(Error::Unavailable {
+                what: format!("kernels of '{}' in its own units", names[j]),
+                hint: "its values are too large or too small; rescale it or set standardize".into(),
+            });
+        }
         let scale: Vec<f64> = units
             .deviation
             .iter()
@@ -270,12 +278,14 @@ impl AdaptiveRVR {
                 )?
             };
             let constant = units.target_deviation == 0.0;
-            return self.evidence().empty(
+            let mut model = self.evidence().empty(
                 &shared,
                 constant,
                 &prior(rows.weight),
                 &NoiseOfRows::default(),
-            );
+            )?;
+            model.report.relevances = vec![0.0; d];
+            return Ok(model);
         }
         let unit = units.target_unit();
         let noise = self.evidence().inner_noise(unit, &NoiseOfRows::default())?;
@@ -357,7 +367,7 @@ impl AdaptiveRVR {
             design: None,
             gram: None,
             squares,
-            cross: Vec::new(),
+            cross: vec![0.0; count],
             scale: vec![units.target_unit(); count],
             units,
             usable: (0..count).collect(),
