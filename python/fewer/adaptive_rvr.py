@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from fewer import _core
 from fewer._base import Intercept, RandomState, Regressor, Variant
 from fewer._docs import documented
@@ -126,5 +129,8 @@ class AdaptiveRVR(Regressor):
 
     def _read(self, model: _core.Model) -> None:
         super()._read(model)
-        self.families_, self.centres_, self.widths_ = model.learnt or ([], None, None)
+        families, centres, widths = model.learnt or ([], None, None)
+        self.families_: list[str] = families
+        self.centres_: NDArray[np.float64] | None = centres
+        self.widths_: NDArray[np.float64] | None = widths
         self.feature_relevances_ = model.relevances

@@ -162,8 +162,6 @@ def kernels(estimator: Any, X: Any, y: Any, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def path(path: LassoPath, ax: Axes | None = None, limit: int = 10) -> Axes:
-    """Draw the weights of a path of the Lasso against λ, which falls from left to right.
 def path(path: LassoPath | SMLRPath, ax: Axes | None = None, limit: int = 10) -> Axes:
     """Draw the weights of a path against λ, which falls from left to right.
 

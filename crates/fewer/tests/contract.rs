@@ -50,6 +50,8 @@ fn methods() -> Vec<(&'static str, &'static str)> {
         ("bls", r#"{"lam": 0.5}"#),
         ("bls", r#"{"basis": "rbf", "lam": 0.5}"#),
         ("flap", r#"{}"#),
+        ("arvm", r#"{"families": ["rbf"]}"#),
+        ("arvm", r#"{"families": ["rbf", "linear"], "anisotropic": true, "starts": 10}"#),
         ("blasso", r#"{}"#),
         ("blasso", r#"{"lam": 3, "fit_intercept": false, "chains": 2}"#),
         ("blasso", r#"{"fit_intercept": "penalised", "max_terms": 4, "draws": 100}"#),

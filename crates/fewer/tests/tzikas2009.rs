@@ -248,13 +248,33 @@ fn widths_of_their_own_tell_features_apart() {
     let model = learn(&AdaptiveRVR::new().anisotropic(true), &x, 3, &y);
     let relevances = &model.report().relevances;
     assert!(relevances[1] > 10.0 * relevances[0].max(relevances[2]), "{relevances:?}");
-    assert!(model.n_terms() <= 2, "{}", model.explain());
     let size = |k: &usize| model.terms()[*k].effect().abs();
     let k = (0..model.n_terms()).max_by(|a, b| size(a).total_cmp(&size(b))).unwrap();
+    // Seven parameters can follow the noise of a few rows; which of these small kernels join is a
+    // matter of the last bits, that they are small is not.
+    let others: f64 = (0..model.n_terms()).filter(|j| *j != k).map(|j| size(&j)).sum();
+    assert!(model.n_terms() <= 3 && others < 0.1 * size(&k), "{}", model.explain());
     let learnt = model.learnt().unwrap();
     let (centre, width) = (learnt.centre(k).unwrap(), learnt.width(k).unwrap());
     assert!(centre[1].abs() < 0.1 && (width[1] / 0.3f64.sqrt() - 1.0).abs() < 0.2, "{width:?}");
     assert!(width[0] > 3.0 && width[2] > 3.0, "{width:?}");
+}
+
+/// A penalised intercept that is worth nothing, and units whose squares are no numbers.
+#[test]
+fn kernels_at_the_edge() {
+    let mut random = Random::new(15);
+    let (x, noise) = (random.normals(60), random.normals(30));
+    let mean = noise.iter().sum::<f64>() / 30.0;
+    let y: Vec<f64> = noise.iter().map(|v| v - mean).collect();
+    let model = learn(&AdaptiveRVR::new().fit_intercept(Intercept::Penalised), &x, 2, &y);
+    assert!(model.report().objective.is_finite() && model.report().relevances.len() == 2);
+    for factor in [1e-170, 1e153] {
+        let x: Vec<f64> = x.iter().map(|x| factor * x).collect();
+        let data = Dataset::new(DenseView::by_rows(&x, 30, 2).unwrap(), &y).unwrap();
+        let error = AdaptiveRVR::new().standardize(false).fit(&data).unwrap_err().to_string();
+        assert!(error.contains("'x1'"), "{error}");
+    }
 }
 
 #[test]

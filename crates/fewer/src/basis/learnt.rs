@@ -4,7 +4,7 @@ use super::linear::whole;
 use super::rounded;
 use crate::data::Features;
 use crate::design::Columns;
-use crate::linalg::{Layout, Matrix, Tile};
+use crate::linalg::{Layout, Matrix, Tile, dot};
 use crate::model::number;
 use crate::special::exp_of_multiples;
 use serde::{Deserialize, Serialize};
@@ -260,8 +260,14 @@ impl Learnt {
         }
     }
 
-    /// The mean square slope of Σ w φ along each feature over rows of inner inputs, in those units.
-    pub(crate) fn mean_square_slopes(&self, weights: &[f64], inner: &Matrix) -> Vec<f64> {
+    /// The mean square slope of Σ w φ along each feature over rows of inner inputs, in those units;
+    /// rows count for the squares of `root`, or for 1 where it is empty.
+    pub(crate) fn mean_square_slopes(
+        &self,
+        weights: &[f64],
+        inner: &Matrix,
+        root: &[f64],
+    ) -> Vec<f64> {
         let n = inner.rows();
         let mut slopes = Matrix::zeros(n, self.shift.len());
         let mut values = vec![0.0; n];
@@ -288,7 +294,10 @@ impl Learnt {
                 }
             }
         }
-        let mean = |j: usize| slopes.column(j).iter().map(|s| s * s).sum::<f64>() / n as f64;
+        let total = if root.is_empty() { n as f64 } else { dot(root, root) };
+        let root_of = |i: usize| root.get(i).copied().unwrap_or(1.0);
+        let square = |(i, s): (usize, &f64)| (root_of(i) * s).powi(2);
+        let mean = |j: usize| slopes.column(j).iter().enumerate().map(square).sum::<f64>() / total;
         (0..self.shift.len()).map(mean).collect()
     }
 }
@@ -388,7 +397,7 @@ mod tests {
             basis.inner.iter().zip(&weights).map(value).sum::<f64>()
         };
         let point = Matrix::from_columns(1, 2, vec![0.15, 0.45]);
-        let found = basis.mean_square_slopes(&weights, &point);
+        let found = basis.mean_square_slopes(&weights, &point, &[]);
         let h = 1e-6;
         let slopes = [
             (at([0.15 + h, 0.45]) - at([0.15 - h, 0.45])) / (2.0 * h),

@@ -89,7 +89,8 @@ impl Minimum {
         }
         let step: Vec<f64> = self.trial.iter().zip(&self.x).map(|(t, x)| t - x).collect();
         let promised = dot(&step, &self.gradient);
-        if !finite || value > self.value + ARMIJO * promised {
+        // Where bounds cut a step short it may lead uphill.
+        if !finite || promised >= 0.0 || value > self.value + ARMIJO * promised {
             self.shortened += 1;
             if self.shortened > SHORTER || !self.shorten(value, promised) {
                 // Old curvatures may be to blame.

@@ -230,6 +230,14 @@ impl AdaptiveRVR {
         if !units.target_deviation.is_finite() {
             return Err(too_large("the variance of the target".into()));
         }
+        // Squares of distances must be numbers.
+        let extreme = |v: &f64| *v > 0.0 && !(1e-140..1e140).contains(v);
+        if let (false, Some(j)) = (common.standardize, units.deviation.iter().position(extreme)) {
+            return Err(Error::Unavailable {
+                what: format!("kernels of '{}' in its own units", names[j]),
+                hint: "its values are too large or too small; rescale it or set standardize".into(),
+            });
+        }
         let scale: Vec<f64> = units
             .deviation
             .iter()
@@ -244,14 +252,18 @@ impl AdaptiveRVR {
             .filter(|&j| scale[j] == 0.0)
             .map(|j| DroppedColumn { name: names[j].clone(), reason: "constant".into() })
             .collect();
-        let inner = Learnt::inner_inputs(&x, &units.mean, &scale);
+        let mut inner = Learnt::inner_inputs(&x, &units.mean, &scale);
+        for j in (0..d).filter(|&j| scale[j] > 0.0) {
+            let fine = grain(units.deviation[j] * scale[j]);
+            inner.column_mut(j).iter_mut().for_each(|v| *v = (*v / fine).round() * fine);
+        }
         let prior = |weight: f64| Ard {
             price: self.0.sparsity.price(weight),
             as_published: self.0.variant == Variant::Paper,
         };
         let nothing = dropped.len() == d || units.target_deviation == 0.0;
         let weights = data.weights();
-        let rows = rows(&inner, y, weights, &units, free);
+        let rows = rows(inner, y, weights, &units, free);
         if nothing || rows.weight - f64::from(u8::from(free)) <= 0.0 {
             let fixed = FixedBasis::Learnt(Learnt::new(units.mean.clone(), scale, Vec::new()));
             let shared = Shared {
@@ -266,12 +278,14 @@ impl AdaptiveRVR {
                 )?
             };
             let constant = units.target_deviation == 0.0;
-            return self.evidence().empty(
+            let mut model = self.evidence().empty(
                 &shared,
                 constant,
                 &prior(rows.weight),
                 &NoiseOfRows::default(),
-            );
+            )?;
+            model.report.relevances = vec![0.0; d];
+            return Ok(model);
         }
         let unit = units.target_unit();
         let noise = self.evidence().inner_noise(unit, &NoiseOfRows::default())?;
@@ -319,7 +333,8 @@ impl AdaptiveRVR {
             ));
         }
         let term_weights: Vec<f64> = model.terms.iter().map(|t| t.weight()).collect();
-        let slopes = learnt.mean_square_slopes(&term_weights, &learning.rows.x);
+        let slopes =
+            learnt.mean_square_slopes(&term_weights, &learning.rows.x, &learning.rows.root);
         model.report.relevances =
             (0..d).map(|j| slopes[j].sqrt() * scale[j] * units.deviation[j]).collect();
         Ok(model)
@@ -352,7 +367,7 @@ impl AdaptiveRVR {
             design: None,
             gram: None,
             squares,
-            cross: Vec::new(),
+            cross: vec![0.0; count],
             scale: vec![units.target_unit(); count],
             units,
             usable: (0..count).collect(),
@@ -370,21 +385,39 @@ impl AdaptiveRVR {
     }
 }
 
-/// Sample of positive weight in inner units.
-fn rows(inner: &Matrix, y: &[f64], weights: Option<&[f64]>, units: &Units, free: bool) -> Sample {
-    let unit = units.target_unit();
+/// Values are rounded to 2 to minus this of their deviation. A climb among many maxima magnifies
+/// differences in the last bits, which other units bring, until it ends elsewhere.
+const GRAIN: i32 = 36;
+
+fn grain(deviation: f64) -> f64 {
+    (deviation.log2().round() - f64::from(GRAIN)).exp2()
+}
+
+/// Sample of positive weight in inner units; rows that are equal are one of their weight.
+fn rows(inner: Matrix, y: &[f64], weights: Option<&[f64]>, units: &Units, free: bool) -> Sample {
+    let (unit, fine) = (units.target_unit(), grain(1.0));
     let mean = if free { units.target_mean } else { 0.0 };
-    let chosen: Vec<usize> = (0..y.len()).filter(|&i| weights.is_none_or(|w| w[i] > 0.0)).collect();
+    let target: Vec<f64> = y.iter().map(|y| ((y - mean) / unit / fine).round() * fine).collect();
+    let weight_of = |i: usize| weights.map_or(1.0, |w| w[i]);
+    let mut order: Vec<usize> = (0..y.len()).filter(|&i| weight_of(i) > 0.0).collect();
+    let compare = |a: usize, b: usize| {
+        let columns = (0..inner.columns()).map(|j| inner[(a, j)].total_cmp(&inner[(b, j)]));
+        columns.fold(target[a].total_cmp(&target[b]), |order, next| order.then(next))
+    };
+    order.sort_unstable_by(|&a, &b| compare(a, b).then(a.cmp(&b)));
+    // By the first of each.
+    let mut chosen: Vec<(usize, f64)> = order
+        .chunk_by(|&a, &b| compare(a, b).is_eq())
+        .map(|equal| (equal[0], equal.iter().map(|&i| weight_of(i)).sum()))
+        .collect();
+    chosen.sort_unstable_by_key(|c| c.0);
     let mut x = Matrix::zeros(chosen.len(), inner.columns());
     for j in 0..inner.columns() {
         let from = inner.column(j);
-        x.column_mut(j).iter_mut().zip(&chosen).for_each(|(v, &i)| *v = from[i]);
+        x.column_mut(j).iter_mut().zip(&chosen).for_each(|(v, c)| *v = from[c.0]);
     }
-    let root: Vec<f64> =
-        weights.map_or(Vec::new(), |w| chosen.iter().map(|&i| w[i].sqrt()).collect());
-    let root_of = |k: usize| root.get(k).copied().unwrap_or(1.0);
-    let target =
-        chosen.iter().enumerate().map(|(k, &i)| root_of(k) * (y[i] - mean) / unit).collect();
-    let weight = weights.map_or(y.len() as f64, |w| w.iter().sum());
-    Sample { x, target, root, weight }
+    let one = chosen.iter().all(|c| c.1 == 1.0);
+    let root = if one { Vec::new() } else { chosen.iter().map(|c| c.1.sqrt()).collect() };
+    let target = chosen.iter().map(|c| c.1.sqrt() * target[c.0]).collect();
+    Sample { x, target, root, weight: chosen.iter().map(|c| c.1).sum() }
 }

@@ -382,7 +382,9 @@ impl<'a> Scene<'a> {
                 let (column, r) = (columns.column(c), first.column(c));
                 let (s, q) = (beta * dot(column, r), beta * dot(column, &self.error));
                 let factors = Factors { s, q, z: if price > 0.0 { beta * dot(r, r) } else { 0.0 } };
-                let (distance, nearest) = Sample::distance(raw.column(c));
+                let kernel = shapes[c].as_ref().filter(|f| f.kernel().is_some());
+                let (distance, nearest) =
+                    kernel.map_or((0.0, 0), |_| Sample::distance(raw.column(c)));
                 let size = dot(column, column);
                 let nothing =
                     Worth { factors, height: 0.0, gradient: Vec::new(), distance: f64::INFINITY };
@@ -392,8 +394,7 @@ impl<'a> Scene<'a> {
                 // The published rule takes s for z.
                 let paid = 2.0 * price * if exact { factors.z } else { s };
                 let rho = (q * q - paid) / s;
-                let kernel = shapes[c].as_ref().filter(|f| f.kernel().is_some());
-                let beyond = if kernel.is_some() { (distance - REACH).max(0.0) } else { 0.0 };
+                let beyond = (distance - REACH).max(0.0);
                 let share = 1.0 / (1.0 + beyond * beyond);
                 let mut gradient = Vec::new();
                 if let (true, Some(shape)) = (with_gradient, kernel) {
@@ -523,8 +524,8 @@ impl Learner<'_> {
                 self.remove_unpaid()?;
                 next = self.value()?;
             }
-            // What joins for very little may go and come for ever.
-            small += usize::from(added && found < LITTLE);
+            // What joins for very little, or in vain, may go and come for ever.
+            small += usize::from(added && (found < LITTLE || next <= value + LITTLE));
             let gained = next > value + LITTLE || added && small < IDLE;
             idle = if gained { 0 } else { idle + 1 };
             value = next;
@@ -1007,11 +1008,13 @@ impl Learner<'_> {
     }
 
     /// Makes one of kernels that have become equal: the evidence knows only the sum of their
-    /// variances.
+    /// variances. Those that stay apart are a difference of kernels, which is a slope.
     fn merge(&mut self) -> Result<()> {
         let columns = self.columns();
         let gram = cross_products(columns.rows(), columns.as_slice(), columns.as_slice());
         let limit = 1.0 - TWINS;
+        let apart = (self.shapes.clone(), self.alpha.clone(), self.beta);
+        let value = self.value()?;
         let mut k = 0;
         let mut merged = false;
         let mut places: Vec<usize> = (0..self.shapes.len()).collect();
@@ -1022,7 +1025,9 @@ impl Learner<'_> {
             });
             match twin {
                 Some(a) if self.shapes[a].is_some() && self.shapes[k].is_some() => {
-                    self.alpha[a] = 1.0 / (1.0 / self.alpha[a] + 1.0 / self.alpha[k]);
+                    let (i, j) = (places[a], places[k]);
+                    let ratio = gram[(j, j)] / gram[(i, i)];
+                    self.alpha[a] = 1.0 / (1.0 / self.alpha[a] + ratio / self.alpha[k]);
                     self.shapes.remove(k);
                     self.alpha.remove(k);
                     places.remove(k);
@@ -1031,7 +1036,14 @@ impl Learner<'_> {
                 _ => k += 1,
             }
         }
-        if merged { self.settle(0.1 * LITTLE) } else { Ok(()) }
+        if merged {
+            self.settle(0.1 * LITTLE)?;
+            if self.value()? < value - LITTLE {
+                (self.shapes, self.alpha, self.beta) = apart;
+                self.count();
+            }
+        }
+        Ok(())
     }
 
     fn found(
