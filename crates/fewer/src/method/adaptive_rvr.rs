@@ -255,7 +255,7 @@ impl AdaptiveRVR {
         let mut inner = Learnt::inner_inputs(&x, &units.mean, &scale);
         for j in (0..d).filter(|&j| scale[j] > 0.0) {
             let fine = grain(units.deviation[j] * scale[j]);
-            inner.column_mut(j).iter_mut().for_each(|v| *v = (*v / fine).round() * fine);
+            inner.column_mut(j).iter_mut().for_each(|v| *v = (*v / fine).round() * fine + 0.0);
         }
         let prior = |weight: f64| Ard {
             price: self.0.sparsity.price(weight),
@@ -393,11 +393,13 @@ fn grain(deviation: f64) -> f64 {
     (deviation.log2().round() - f64::from(GRAIN)).exp2()
 }
 
-/// Sample of positive weight in inner units; rows that are equal are one of their weight.
+/// Sample of positive weight in inner units; rows that are equal are one of their weight, and they
+/// are sorted, so that their order tells nothing.
 fn rows(inner: Matrix, y: &[f64], weights: Option<&[f64]>, units: &Units, free: bool) -> Sample {
     let (unit, fine) = (units.target_unit(), grain(1.0));
     let mean = if free { units.target_mean } else { 0.0 };
-    let target: Vec<f64> = y.iter().map(|y| ((y - mean) / unit / fine).round() * fine).collect();
+    let target: Vec<f64> =
+        y.iter().map(|y| ((y - mean) / unit / fine).round() * fine + 0.0).collect();
     let weight_of = |i: usize| weights.map_or(1.0, |w| w[i]);
     let mut order: Vec<usize> = (0..y.len()).filter(|&i| weight_of(i) > 0.0).collect();
     let compare = |a: usize, b: usize| {
@@ -405,12 +407,10 @@ fn rows(inner: Matrix, y: &[f64], weights: Option<&[f64]>, units: &Units, free: 
         columns.fold(target[a].total_cmp(&target[b]), |order, next| order.then(next))
     };
     order.sort_unstable_by(|&a, &b| compare(a, b).then(a.cmp(&b)));
-    // By the first of each.
-    let mut chosen: Vec<(usize, f64)> = order
+    let chosen: Vec<(usize, f64)> = order
         .chunk_by(|&a, &b| compare(a, b).is_eq())
         .map(|equal| (equal[0], equal.iter().map(|&i| weight_of(i)).sum()))
         .collect();
-    chosen.sort_unstable_by_key(|c| c.0);
     let mut x = Matrix::zeros(chosen.len(), inner.columns());
     for j in 0..inner.columns() {
         let from = inner.column(j);
