@@ -1,4 +1,4 @@
-"""AdaptiveRVR and WaveletRVR."""
+"""AdaptiveRVR, AdaptiveRVC and WaveletRVR."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 
 import fewer
-from fewer import RVR, AdaptiveRVR, WaveletRVR
+from fewer import RVR, AdaptiveRVC, AdaptiveRVR, WaveletRVR
 
 
 def doppler(rows, noise=0.1, seed=0):
@@ -17,7 +17,7 @@ def doppler(rows, noise=0.1, seed=0):
 
 
 def test_smooth_here_and_rough_there():
-    X, clean, y = doppler(256)
+    X, clean, y = doppler(200)
     adaptive = AdaptiveRVR().fit(X, y)
     fixed = RVR(gamma="cv", sparsity="bic").fit(X, y)
     error = [np.mean((model.predict(X) - clean) ** 2) for model in (adaptive, fixed)]
@@ -71,6 +71,33 @@ def test_new_rows_do_not_explode(kind):
     new = rng.uniform(0, 8, size=(500, 3)) if kind == "cluster" else 100 * rng.normal(size=(500, 3))
     predicted = AdaptiveRVR().fit(X, y).predict(new)
     assert np.abs(predicted - y.mean()).max() < 5 * np.ptp(y)
+
+
+@pytest.mark.parametrize("names", [["a", "b"], ["a", "b", "c"]])
+def test_labels(names, tmp_path):
+    rng = np.random.default_rng(3)
+    codes = np.arange(150) % len(names)
+    X = rng.normal(size=(150, 2)) + 3 * np.array([[0, 0], [2, 0], [0, 2]])[codes]
+    y = np.array(names)[codes]
+    model = AdaptiveRVC().fit(X, y)
+    assert model.score(X, y) > 0.95
+    outputs = 1 if len(names) == 2 else 3
+    assert model.coef_.shape == (outputs, model.n_terms_)
+    eta = np.tile(model.intercept_, (150, 1))
+    for k in range(model.n_terms_):
+        distance = (X - model.centres_[k]) / model.widths_[k]
+        eta += model.coef_[:, k] * np.exp(-(distance**2).sum(axis=1, keepdims=True))
+    plain = 1 / (1 + np.exp(-eta))
+    plain = np.hstack([1 - plain, plain]) if outputs == 1 else plain / plain.sum(axis=1)[:, None]
+    np.testing.assert_allclose(model.predict_proba(X, moderated=False), plain, atol=1e-9)
+    moderated = model.predict_proba(X)
+    np.testing.assert_allclose(moderated.sum(axis=1), 1)
+    assert moderated.max() < plain.max()
+    assert all(term[0].startswith("rbf(x1 = ") for term in model.explain().terms)
+    model.save(tmp_path / "model.json")
+    loaded = fewer.load(tmp_path / "model.json")
+    assert isinstance(loaded, AdaptiveRVC)
+    np.testing.assert_array_equal(loaded.predict_proba(X), moderated)
 
 
 def test_wavelets():

@@ -199,14 +199,14 @@ fn methods() -> PossibleValuesParser {
     named.chain([PossibleValue::new(AUTO)]).collect::<Vec<_>>().into()
 }
 
-/// The method of a name: `rvm` is regression or classification as the target has it.
+/// The method of a name: `rvm` and `arvm` are regression or classification as the target has it.
 fn of_task(method: &'static MethodInfo, task: Option<Task>) -> &'static MethodInfo {
-    match (method.short, task) {
-        ("rvm", Some(Task::Classification)) => {
-            METHODS.iter().find(|m| m.short == "rvc").unwrap_or(method)
-        }
-        _ => method,
-    }
+    let short = match (method.short, task) {
+        ("rvm", Some(Task::Classification)) => "rvc",
+        ("arvm", Some(Task::Classification)) => "arvc",
+        _ => return method,
+    };
+    METHODS.iter().find(|m| m.short == short).unwrap_or(method)
 }
 
 /// The method used for a task unless another is asked for.

@@ -78,6 +78,7 @@ fn methods() -> Vec<(&'static str, &'static str)> {
         ("rvc", r#"{"basis": "linear", "fit_intercept": "penalised", "max_terms": 4}"#),
         ("rvc", r#"{"basis": "rbf"}"#),
         ("rvc", r#"{"basis": "matern32", "candidates": 10, "sparsity": "aic"}"#),
+        ("arvc", r#"{"families": ["rbf"]}"#),
         ("probit", r#"{}"#),
         ("probit", r#"{"prior": "laplace"}"#),
         ("probit", r#"{"prior": "gaussian", "fit_intercept": false}"#),

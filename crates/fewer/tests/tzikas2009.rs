@@ -3,8 +3,10 @@
 mod support;
 
 use fewer::basis::Family;
-use fewer::data::{Dataset, DenseView};
-use fewer::method::{AdaptiveRVR, Intercept, Padding, Sparsity, SparsityRule, Variant, WaveletRVR};
+use fewer::data::{Dataset, DenseView, Target};
+use fewer::method::{
+    AdaptiveRVC, AdaptiveRVR, Intercept, Padding, Sparsity, SparsityRule, Variant, WaveletRVR,
+};
 use fewer::model::Model;
 use serde_json::Value;
 use support::{Random, fixture};
@@ -333,5 +335,110 @@ fn learning_in_vain() {
         let data = Dataset::new(DenseView::by_rows(&x, 200, 2).unwrap(), &y).unwrap();
         let error = fewer::method::fit("arvm", settings, None, &data, &fewer::engine::Silent);
         assert!(error.unwrap_err().to_string().contains(part), "{settings}");
+    }
+}
+
+#[test]
+fn features_stand_for_themselves_without_a_free_intercept() {
+    let mut random = Random::new(16);
+    let x: Vec<f64> = (0..80).map(|_| 5.0 + random.normal()).collect();
+    let y: Vec<f64> = x.iter().map(|x| 2.0 * x + 0.01 * random.normal()).collect();
+    for intercept in [Intercept::None, Intercept::Penalised, Intercept::Free] {
+        let method = AdaptiveRVR::new().families([Family::Linear]).fit_intercept(intercept);
+        let model = learn(&method, &x, 1, &y);
+        let fitted = model.predict(DenseView::by_rows(&x, 80, 1).unwrap()).unwrap();
+        assert!(mean_square(&fitted, &y) < 2e-4, "{intercept:?}: {}", model.explain());
+        assert!((model.terms()[0].weight() - 2.0).abs() < 0.01, "{intercept:?}");
+    }
+}
+
+/// Inputs that do not vary cost nothing.
+#[test]
+fn constant_inputs_change_nothing() {
+    let (x, _, y) = doppler(100, 0.1, 17);
+    let wide: Vec<f64> = x.iter().flat_map(|x| [3.0, *x, -1.0]).collect();
+    for anisotropic in [false, true] {
+        let one = learn(&AdaptiveRVR::new(), &x, 1, &y);
+        let three = learn(&AdaptiveRVR::new().anisotropic(anisotropic), &wide, 3, &y);
+        let fitted = |model: &Model, x: &[f64], columns| {
+            model.predict(DenseView::by_rows(x, 100, columns).unwrap()).unwrap()
+        };
+        let apart = mean_square(&fitted(&one, &x, 1), &fitted(&three, &wide, 3));
+        assert!(apart < 1e-3, "{anisotropic}: {apart}");
+        assert!((one.report().objective - three.report().objective).abs() < 8.0);
+    }
+}
+
+fn learn_classes(method: &AdaptiveRVC, x: &[f64], columns: usize, labels: &[usize]) -> Model {
+    let view = DenseView::by_rows(x, labels.len(), columns).unwrap();
+    let labels = Target::labels(labels.iter().map(|&l| l as i64));
+    method.fit(&Dataset::new(view, labels).unwrap()).unwrap()
+}
+
+/// Three clusters, of which one is a ring about another.
+fn ring(rows: usize, seed: u64) -> (Vec<f64>, Vec<usize>) {
+    let mut random = Random::new(seed);
+    let mut x = Vec::new();
+    let labels: Vec<usize> = (0..rows).map(|i| i % 3).collect();
+    for label in &labels {
+        let angle = std::f64::consts::TAU * random.uniform();
+        let (radius, centre) = [(0.5, 0.0), (2.5, 0.0), (0.5, 6.0)][*label];
+        let radius = radius + 0.3 * random.normal();
+        x.extend([centre + radius * angle.cos(), radius * angle.sin()]);
+    }
+    (x, labels)
+}
+
+#[test]
+fn kernels_of_labels() {
+    let (x, labels) = ring(240, 18);
+    let (new, truth) = ring(900, 19);
+    for classes in [2, 3] {
+        let codes: Vec<usize> = labels.iter().map(|l| l % classes).collect();
+        let model = learn_classes(&AdaptiveRVC::new(), &x, 2, &codes);
+        assert!(model.report().termination.is_converged());
+        assert!(model.n_terms() <= 4 * classes, "{}", model.explain());
+        let probabilities =
+            model.predict_probabilities(DenseView::by_rows(&new, 900, 2).unwrap()).unwrap();
+        let wrong = (0..900)
+            .filter(|&i| {
+                let own = probabilities[(i, truth[i] % classes)];
+                (0..classes).any(|c| probabilities[(i, c)] > own)
+            })
+            .count();
+        assert!(wrong < 30, "{classes}: {wrong}");
+        let trace = &model.report().trace;
+        assert!(classes == 3 || trace.len() > 2);
+        assert!(trace.windows(2).all(|w| w[1].objective <= w[0].objective + 1e-9));
+        assert!(model.report().relevances.iter().all(|r| *r > 0.0));
+        let copy = Model::from_json(&model.to_json().unwrap()).unwrap();
+        let again = copy.predict_probabilities(DenseView::by_rows(&new, 900, 2).unwrap()).unwrap();
+        assert_eq!(again.as_slice(), probabilities.as_slice());
+    }
+}
+
+/// Weights of rows are copies of them, whatever the intercept.
+#[test]
+fn weights_of_labelled_rows_are_copies() {
+    let (x, labels) = ring(90, 20);
+    let codes: Vec<usize> = labels.iter().map(|l| l % 2).collect();
+    let counts: Vec<usize> = (0..90).map(|i| 1 + i % 3).collect();
+    let many = |of: &dyn Fn(usize) -> Vec<f64>| -> Vec<f64> {
+        (0..90).flat_map(|i| (0..counts[i]).flat_map(|_| of(i)).collect::<Vec<f64>>()).collect()
+    };
+    let copies = many(&|i| x[2 * i..2 * i + 2].to_vec());
+    let copied: Vec<usize> = many(&|i| vec![codes[i] as f64]).iter().map(|&c| c as usize).collect();
+    for intercept in [Intercept::Free, Intercept::None, Intercept::Penalised] {
+        let method = AdaptiveRVC::new().fit_intercept(intercept);
+        let repeated = learn_classes(&method, &copies, 2, &copied);
+        let view = DenseView::by_rows(&x, 90, 2).unwrap();
+        let target = Target::labels(codes.iter().map(|&c| c as i64));
+        let weights: Vec<f64> = counts.iter().map(|&c| c as f64).collect();
+        let data = Dataset::new(view, target).unwrap().with_weights(weights).unwrap();
+        let weighted = method.fit(&data).unwrap();
+        let (a, b) = (weighted.decision(view).unwrap(), repeated.decision(view).unwrap());
+        let worst = a.as_slice().iter().zip(b.as_slice()).map(|(a, b)| (a - b).abs());
+        let worst = worst.fold(0.0, f64::max);
+        assert!(worst < 1e-6, "{intercept:?}: {worst}");
     }
 }

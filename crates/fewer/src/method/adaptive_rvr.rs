@@ -1,20 +1,17 @@
 //! Relevance vector regression with kernels that are learnt (Tzikas, Likas & Galatsanos 2009).
 
+use super::adaptive::{Inputs, check_learning, grain, shared};
 use super::common::{Common, Shared, limits_builder};
 use super::evidence::{Evidence, EvidenceSolver, NoiseOfRows, SMALLEST_NOISE, Variance, numbers};
 use super::rvr::{Sparsity, SparsityRule};
-use super::settings::{
-    Intercept, Variant, check_count, check_number, parse_without_basis, without_basis,
-};
+use super::settings::{Intercept, Variant, check_number, parse_without_basis, without_basis};
 use super::training::on_threads;
-use crate::basis::{Family, FixedBasis, Learnt, UserFunction};
-use crate::data::{Dataset, DenseView, Moments, Units};
-use crate::design::{Columns, DenseColumns};
+use crate::basis::{Family, FixedBasis, UserFunction};
+use crate::data::Dataset;
 use crate::engine::Observer;
-use crate::engine::evidence::{Learning, Options, Sample, learn};
+use crate::engine::evidence::{Learning, Options, learn};
 use crate::error::{Error, Result};
-use crate::linalg::Matrix;
-use crate::model::{DroppedColumn, Model};
+use crate::model::Model;
 use crate::prior::Ard;
 use serde::{Deserialize, Serialize};
 
@@ -102,7 +99,7 @@ impl AdaptiveRVR {
     /// Settings from a JSON object with the names of the table above.
     pub fn from_json(settings: &str) -> Result<Self> {
         let (common, own): (Common, Settings) =
-            parse_without_basis(settings, &Settings::default())?;
+            parse_without_basis(settings, &Settings::default(), &[])?;
         Ok(Self(Settings { common, ..own }))
     }
 
@@ -166,15 +163,8 @@ impl AdaptiveRVR {
                 "a number from 0 to 1 is expected",
             ));
         }
-        check_count("starts", Some(self.0.starts))?;
+        check_learning(&self.0.families, self.0.starts)?;
         self.0.sparsity.check()?;
-        if self.0.families.is_empty() {
-            return Err(Error::setting(
-                "families",
-                "[]",
-                "at least one of rbf, laplacian and linear is expected",
-            ));
-        }
         let y = numbers("AdaptiveRVR", data)?;
         data.without_offset("AdaptiveRVR")?;
         if data.noise_precision().is_some() {
@@ -184,15 +174,6 @@ impl AdaptiveRVR {
             });
         }
         data.check()?;
-        let needed = 16.0 * (data.rows() * data.features().columns()) as f64;
-        if needed > self.0.common.memory_limit {
-            return Err(Error::memory(
-                "a dense copy of the inputs".into(),
-                needed,
-                self.0.common.memory_limit,
-                "raise memory_limit or give fewer features",
-            ));
-        }
         on_threads(self.0.common.n_jobs, || {
             let model = self.solve(data, y, observer)?;
             Ok(Model { encoder: data.encoder().cloned(), named: data.is_named(), ..model })
@@ -203,7 +184,7 @@ impl AdaptiveRVR {
         Evidence {
             method: "AdaptiveRVR",
             common: &self.0.common,
-            settings: without_basis(&self.0.common, &self.0),
+            settings: without_basis(&self.0.common, &self.0, &[]),
             noise: self.0.noise,
             solver: EvidenceSolver::Fast,
             variance: Variance::Posterior,
@@ -213,94 +194,45 @@ impl AdaptiveRVR {
     fn solve(&self, data: &Dataset<'_>, y: &[f64], observer: &dyn Observer) -> Result<Model> {
         let common = &self.0.common;
         let free = common.fit_intercept == Intercept::Free;
-        let x = data.features().to_matrix();
-        let (n, d) = (x.rows(), x.columns());
-        let all: Vec<usize> = (0..d).collect();
-        let columns = DenseColumns::Borrowed(DenseView::of_columns(x.as_slice(), n, d));
-        let moments = Moments::of(&columns, &all, y, data.weights(), false, observer)?;
-        let units = moments.units(true, free);
-        let names = data.names();
-        let too_large = |what: String| Error::Unavailable {
-            what,
-            hint: "its values are too large for floating point; rescale it".into(),
-        };
-        if let Some(j) = units.deviation.iter().position(|v| !v.is_finite()) {
-            return Err(too_large(format!("the variance of '{}'", names[j])));
-        }
-        if !units.target_deviation.is_finite() {
-            return Err(too_large("the variance of the target".into()));
-        }
-        // Squares of distances must be numbers.
-        let extreme = |v: &f64| *v > 0.0 && !(1e-140..1e140).contains(v);
-        if let (false, Some(j)) = (common.standardize, units.deviation.iter().position(extreme)) {
-            return Err(Error::Unavailable {
-                what: format!("kernels of '{}' in its own units", names[j]),
-                hint: "its values are too large or too small; rescale it or set standardize".into(),
-            });
-        }
-        let scale: Vec<f64> = units
-            .deviation
-            .iter()
-            .map(|&deviation| match (deviation > 0.0, common.standardize) {
-                (true, true) => 1.0 / deviation,
-                (true, false) => 1.0,
-                // A constant input tells rows apart in nothing.
-                (false, _) => 0.0,
-            })
-            .collect();
-        let dropped: Vec<DroppedColumn> = (0..d)
-            .filter(|&j| scale[j] == 0.0)
-            .map(|j| DroppedColumn { name: names[j].clone(), reason: "constant".into() })
-            .collect();
-        let mut inner = Learnt::inner_inputs(&x, &units.mean, &scale);
-        for j in (0..d).filter(|&j| scale[j] > 0.0) {
-            let fine = grain(units.deviation[j] * scale[j]);
-            inner.column_mut(j).iter_mut().for_each(|v| *v = (*v / fine).round() * fine + 0.0);
-        }
-        let prior = |weight: f64| Ard {
+        let deadline = common.deadline();
+        let linear = self.0.families.contains(&Family::Linear);
+        let (inputs, units) = Inputs::new(common, linear, data, y, data.weights(), observer)?;
+        let d = data.features().columns();
+        let (unit, fine) = (units.target_unit(), grain(1.0));
+        let mean = if free { units.target_mean } else { 0.0 };
+        let target: Vec<f64> =
+            y.iter().map(|y| ((y - mean) / unit / fine).round() * fine + 0.0).collect();
+        let rows = inputs.sample(&inputs.distinct(&target, data.weights()), &target);
+        let weight = rows.weight;
+        let prior = Ard {
             price: self.0.sparsity.price(weight),
             as_published: self.0.variant == Variant::Paper,
         };
-        let nothing = dropped.len() == d || units.target_deviation == 0.0;
-        let weights = data.weights();
-        let rows = rows(inner, y, weights, &units, free);
-        if nothing || rows.weight - f64::from(u8::from(free)) <= 0.0 {
-            let fixed = FixedBasis::Learnt(Learnt::new(units.mean.clone(), scale, Vec::new()));
-            let shared = Shared {
-                weight: rows.weight,
-                dropped,
-                ..self.shared(
-                    data,
-                    y,
-                    &fixed,
-                    &*fixed.columns(*data.features(), 0, observer)?,
-                    observer,
-                )?
-            };
+        let of_rows = (y, data.weights());
+        let nothing = inputs.are_constant() || units.target_deviation == 0.0;
+        if nothing || weight - f64::from(u8::from(free)) <= 0.0 {
+            let fixed = FixedBasis::Learnt(inputs.learnt(Vec::new()));
+            let columns = fixed.columns(*data.features(), 0, observer)?;
+            let shared = shared(common, data, of_rows, &fixed, &*columns, observer)?;
+            let shared = Shared { weight, dropped: inputs.dropped, ..shared };
             let constant = units.target_deviation == 0.0;
-            let mut model = self.evidence().empty(
-                &shared,
-                constant,
-                &prior(rows.weight),
-                &NoiseOfRows::default(),
-            )?;
+            let mut model =
+                self.evidence().empty(&shared, constant, &prior, &NoiseOfRows::default())?;
             model.report.relevances = vec![0.0; d];
             return Ok(model);
         }
-        let unit = units.target_unit();
         let noise = self.evidence().inner_noise(unit, &NoiseOfRows::default())?;
         let options = Options {
             tol: common.tol,
             max_iter: common.max_iter,
             max_terms: common.max_terms,
-            deadline: common.deadline(),
+            deadline,
             noise,
             largest_precision: 1.0 / SMALLEST_NOISE,
             worthless: 0.1 * common.tol,
             memory_limit: common.memory_limit as usize,
             ..Options::default()
         };
-        let prior = prior(rows.weight);
         let learning = Learning {
             rows,
             free_intercept: free,
@@ -316,11 +248,11 @@ impl AdaptiveRVR {
             },
         };
         let (shapes, found) = learn(&learning, prior, &options, observer)?;
-        let learnt = Learnt::new(units.mean.clone(), scale.clone(), shapes);
+        let learnt = inputs.learnt(shapes);
         let fixed = FixedBasis::Learnt(learnt.clone());
         let columns = fixed.columns(*data.features(), 0, observer)?;
-        let mut shared = self.shared(data, y, &fixed, &*columns, observer)?;
-        (shared.dropped, shared.weight) = (dropped, learning.rows.weight);
+        let shared = shared(common, data, of_rows, &fixed, &*columns, observer)?;
+        let shared = Shared { weight, dropped: inputs.dropped.clone(), ..shared };
         let mut lengths: Vec<f64> = (0..fixed.len()).map(|k| learnt.factor(k)).collect();
         lengths.resize(found.active.len(), 1.0);
         let mut model = self.evidence().model(&shared, found, &prior, &lengths, noise)?;
@@ -328,96 +260,11 @@ impl AdaptiveRVR {
         if model.terms.is_empty() && model.report.notes.is_empty() {
             model.report.notes.push(format!(
                 "no term is kept: no kernel explains enough of the target to raise the evidence \
-                 with {} rows",
-                shared.weight
+                 with {weight} rows"
             ));
         }
-        let term_weights: Vec<f64> = model.terms.iter().map(|t| t.weight()).collect();
-        let slopes =
-            learnt.mean_square_slopes(&term_weights, &learning.rows.x, &learning.rows.root);
-        model.report.relevances =
-            (0..d).map(|j| slopes[j].sqrt() * scale[j] * units.deviation[j]).collect();
+        let weights: Vec<f64> = model.terms.iter().map(|t| t.weight()).collect();
+        model.report.relevances = inputs.relevances(&learnt, &weights, &learning.rows);
         Ok(model)
     }
-
-    /// The learnt columns as other methods know theirs.
-    fn shared<'s>(
-        &self,
-        data: &'s Dataset<'_>,
-        y: &[f64],
-        fixed: &'s FixedBasis,
-        columns: &dyn Columns,
-        observer: &'s dyn Observer,
-    ) -> Result<Shared<'s>> {
-        let common = &self.0.common;
-        let free = common.fit_intercept == Intercept::Free;
-        let bias = common.fit_intercept == Intercept::Penalised;
-        let all: Vec<usize> = (0..columns.columns()).collect();
-        let moments = Moments::of(columns, &all, y, data.weights(), false, observer)?;
-        let mut units = moments.units(free, free);
-        units.deviation.fill(1.0);
-        let mut squares = moments.in_units(&units).squares;
-        if bias {
-            units.mean.push(0.0);
-            units.deviation.push(1.0);
-            squares.push(data.rows() as f64);
-        }
-        let count = units.mean.len();
-        Ok(Shared {
-            design: None,
-            gram: None,
-            squares,
-            cross: vec![0.0; count],
-            scale: vec![units.target_unit(); count],
-            units,
-            usable: (0..count).collect(),
-            dropped: Vec::new(),
-            weight: data.rows() as f64,
-            rows: data.rows(),
-            fixed,
-            features: data.names(),
-            target: data.target_name(),
-            kernel: true,
-            distinct: usize::MAX,
-            deadline: None,
-            observer,
-        })
-    }
-}
-
-/// Values are rounded to 2 to minus this of their deviation. A climb among many maxima magnifies
-/// differences in the last bits, which other units bring, until it ends elsewhere.
-const GRAIN: i32 = 36;
-
-fn grain(deviation: f64) -> f64 {
-    (deviation.log2().round() - f64::from(GRAIN)).exp2()
-}
-
-/// Sample of positive weight in inner units; rows that are equal are one of their weight, and they
-/// are sorted, so that their order tells nothing.
-fn rows(inner: Matrix, y: &[f64], weights: Option<&[f64]>, units: &Units, free: bool) -> Sample {
-    let (unit, fine) = (units.target_unit(), grain(1.0));
-    let mean = if free { units.target_mean } else { 0.0 };
-    let target: Vec<f64> =
-        y.iter().map(|y| ((y - mean) / unit / fine).round() * fine + 0.0).collect();
-    let weight_of = |i: usize| weights.map_or(1.0, |w| w[i]);
-    let mut order: Vec<usize> = (0..y.len()).filter(|&i| weight_of(i) > 0.0).collect();
-    let compare = |a: usize, b: usize| {
-        let columns = (0..inner.columns()).map(|j| inner[(a, j)].total_cmp(&inner[(b, j)]));
-        columns.fold(target[a].total_cmp(&target[b]), |order, next| order.then(next))
-    };
-    order.sort_unstable_by(|&a, &b| compare(a, b).then(a.cmp(&b)));
-    let chosen: Vec<(usize, f64)> = order
-        .chunk_by(|&a, &b| compare(a, b).is_eq())
-        .map(|equal| (equal[0], equal.iter().map(|&i| weight_of(i)).sum()))
-        .collect();
-    let mut x = Matrix::zeros(chosen.len(), inner.columns());
-    for j in 0..inner.columns() {
-        let from = inner.column(j);
-        x.column_mut(j).iter_mut().zip(&chosen).for_each(|(v, c)| *v = from[c.0]);
-    }
-    let one = chosen.iter().all(|c| c.1 == 1.0);
-    let root = if one { Vec::new() } else { chosen.iter().map(|c| c.1.sqrt()).collect() };
-    let target = chosen.iter().map(|c| c.1.sqrt() * target[c.0]).collect();
-    Sample { x, target, root, weight: chosen.iter().map(|c| c.1).sum() }
 }

@@ -1,6 +1,8 @@
 //! The methods of the papers: each a small file that names a likelihood, a prior, a basis and an
 //! engine.
 
+mod adaptive;
+mod adaptive_rvc;
 mod adaptive_rvr;
 mod bayesian_lasso;
 mod bls;
@@ -24,6 +26,7 @@ mod sparse_regressor;
 mod training;
 mod wavelet_rvr;
 
+pub use adaptive_rvc::AdaptiveRVC;
 pub use adaptive_rvr::AdaptiveRVR;
 pub use bayesian_lasso::{BayesianLasso, Estimate};
 pub use bls::BLS;
@@ -87,6 +90,7 @@ pub const METHODS: &[MethodInfo] = &[
     MethodInfo { name: "SMLR", short: "smlr", task: Task::Classification },
     MethodInfo { name: "RMLR", short: "rmlr", task: Task::Classification },
     MethodInfo { name: "RVC", short: "rvc", task: Task::Classification },
+    MethodInfo { name: "AdaptiveRVC", short: "arvc", task: Task::Classification },
 ];
 
 /// The name that lets [`fit`] choose among all methods: see [`auto`](crate::select::auto).
@@ -232,6 +236,7 @@ pub(crate) fn fit_once(
         "AdaptiveRVR" | "arvm" => fit_of!(AdaptiveRVR),
         "WaveletRVR" | "srvm" => fit_of!(WaveletRVR),
         "RVC" | "rvc" => fit_of!(RVC),
+        "AdaptiveRVC" | "arvc" => fit_of!(AdaptiveRVC),
         "BLS" | "bls" => fit_of!(BLS),
         "FastLaplace" | "flap" => fit_of!(FastLaplace),
         "BayesianLasso" | "blasso" => fit_of!(BayesianLasso),

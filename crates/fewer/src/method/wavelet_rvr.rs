@@ -115,7 +115,7 @@ impl WaveletRVR {
     /// Settings from a JSON object with the names of the table above.
     pub fn from_json(settings: &str) -> Result<Self> {
         let (common, own): (Common, Settings) =
-            parse_without_basis(settings, &Settings::default())?;
+            parse_without_basis(settings, &Settings::default(), &["standardize"])?;
         Ok(Self(Settings { common, ..own }))
     }
 
@@ -292,7 +292,7 @@ impl WaveletRVR {
         let evidence = Evidence {
             method: "WaveletRVR",
             common,
-            settings: without_basis(common, &self.0),
+            settings: without_basis(common, &self.0, &["standardize"]),
             noise: self.0.noise,
             solver: EvidenceSolver::Fast,
             variance: Variance::Posterior,

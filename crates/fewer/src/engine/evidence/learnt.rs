@@ -17,6 +17,7 @@ use crate::linalg::{Matrix, axpy, cross_products, dot, multiply};
 use crate::prior::{Ard, EvidencePrior, Factors};
 use crate::random::uniform;
 use rayon::prelude::*;
+use std::cell::RefCell;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
@@ -25,13 +26,17 @@ use std::time::Instant;
 #[derive(Debug, Clone)]
 pub(crate) struct Sample {
     /// (n, d) Inputs.
-    pub x: Matrix,
+    pub x: Arc<Matrix>,
     /// (n,) √w·t, t about its mean where the intercept is free.
     pub target: Vec<f64>,
     /// (n,) √w; empty where every row weighs 1.
     pub root: Vec<f64>,
     /// Σw.
     pub weight: f64,
+    /// Rows that there are, by weight.
+    pub count: f64,
+    /// (n,) What errors are multiplied by where candidates start from large ones; empty for 1.
+    pub blame: Vec<f64>,
 }
 
 /// What is learnt, and how.
@@ -102,8 +107,14 @@ const FOR_EACH: usize = 8;
 const TOGETHER: usize = 40;
 const AT_LAST: usize = 400;
 const WORK: f64 = 1e8;
-/// Sample on which candidates climb where there are more.
+/// Sample on which candidates climb where there are more, and rows for each learnt parameter of
+/// one on which all kernels climb.
 const SEARCH_ROWS: usize = 2000;
+const CLIMB_ROWS: usize = 10;
+/// What a step must gain for each row where there are more.
+const LITTLE_OF_ROW: f64 = 1e-6;
+/// Functions that are weighed at once.
+const BLOCK: usize = 64;
 /// Sample among which distances to the nearest are taken.
 const SPACING_ROWS: usize = 500;
 /// A kernel whose largest value on any row is below e to minus this sits in empty space.
@@ -121,7 +132,7 @@ const FAR: f64 = 30.0;
 const STRIDE: f64 = 2.0;
 
 /// Where centres and widths may be.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Bounds {
     low: Vec<f64>,
     high: Vec<f64>,
@@ -266,8 +277,16 @@ impl Sample {
         (raw, columns)
     }
 
+    /// Takes the mean of values, by weight, off them.
+    fn centre(&self, values: &mut [f64]) {
+        let of_row = |i: usize| self.root.get(i).map_or(1.0, |r| r * r);
+        let sum: f64 = values.iter().enumerate().map(|(i, v)| of_row(i) * v).sum();
+        let mean = sum / self.weight;
+        values.iter_mut().for_each(|v| *v -= mean);
+    }
+
     /// Some of the rows, which stand for all.
-    fn part(&self, chosen: &[usize]) -> Self {
+    fn part(&self, chosen: &[usize], centred: bool) -> Self {
         let share = (self.len() as f64 / chosen.len() as f64).sqrt();
         let mut x = Matrix::zeros(chosen.len(), self.x.columns());
         for j in 0..self.x.columns() {
@@ -276,8 +295,13 @@ impl Sample {
         }
         let root = |i: &usize| share * self.root.get(*i).copied().unwrap_or(1.0);
         let root: Vec<f64> = chosen.iter().map(root).collect();
-        let weight = root.iter().map(|r| r * r).sum();
-        Self { x, target: chosen.iter().map(|&i| share * self.target[i]).collect(), root, weight }
+        let weight = dot(&root, &root);
+        let mut target: Vec<f64> = chosen.iter().map(|&i| share * self.target[i]).collect();
+        if centred {
+            let mean = dot(&target, &root) / weight;
+            axpy(-mean, &root, &mut target);
+        }
+        Self { x: Arc::new(x), target, root, weight, count: self.count, blame: Vec::new() }
     }
 
     /// How far the nearest row is from a kernel, as minus the log of its largest value; and that
@@ -323,36 +347,31 @@ impl<'a> Scene<'a> {
     fn new(
         rows: &'a Sample,
         columns: Matrix,
-        alpha: &[f64],
-        beta: f64,
-        learning: &Learning,
+        posterior: Posterior,
+        centred: bool,
         prior: &'a dyn EvidencePrior,
-        observer: &dyn Observer,
-    ) -> Result<Self> {
-        let data = active(rows, &columns);
-        let posterior = Posterior::new(&data, alpha, beta, observer)?;
+    ) -> Self {
+        let beta = posterior.beta;
         let mut error = rows.target.clone();
         posterior
             .mean
             .iter()
             .enumerate()
             .for_each(|(k, m)| axpy(-m, columns.column(k), &mut error));
-        // That of some rows has a mean of its own.
-        if learning.free_intercept && !rows.root.is_empty() {
-            let mean = dot(&error, &rows.root) / rows.weight;
-            axpy(-mean, &rows.root, &mut error);
-        }
         let scaled = |mut of: Matrix| {
             of.as_mut_slice().iter_mut().for_each(|v| *v *= beta);
             of
         };
         let (spread, shrunk) = (scaled(posterior.sigma.clone()), scaled(posterior.shrunk()));
-        let centred = learning.free_intercept;
-        Ok(Self { rows, centred, columns, posterior, error, spread, shrunk, prior })
+        Self { rows, centred, columns, posterior, error, spread, shrunk, prior }
     }
 
-    /// What functions are worth, all of them at once (Tzikas et al. 2009, eq. 51-59 corrected).
+    /// What functions are worth, many of them at once (Tzikas et al. 2009, eq. 51-59 corrected).
     fn weigh(&self, shapes: &[Option<Shape>], with_gradient: bool) -> Vec<Worth> {
+        shapes.chunks(BLOCK).flat_map(|some| self.weigh_block(some, with_gradient)).collect()
+    }
+
+    fn weigh_block(&self, shapes: &[Option<Shape>], with_gradient: bool) -> Vec<Worth> {
         let n = self.rows.len();
         let beta = self.posterior.beta;
         let (raw, columns) = self.rows.columns(shapes, self.centred);
@@ -456,6 +475,8 @@ struct Learner<'a> {
     shapes: Vec<Option<Shape>>,
     alpha: Vec<f64>,
     beta: f64,
+    /// Functions of which the products are known.
+    known: RefCell<(Vec<Option<Shape>>, Active)>,
 }
 
 /// The objective where all kernels are, and its derivatives.
@@ -489,6 +510,7 @@ pub(crate) fn learn(
         shapes: Vec::new(),
         alpha: Vec::new(),
         beta,
+        known: RefCell::default(),
     };
     learner.run()
 }
@@ -505,6 +527,8 @@ impl Learner<'_> {
         let (mut iterations, mut idle, mut small, mut gain) = (0, 0, 0, 0.0f64);
         let mut termination = Termination::IterationLimit;
         let mut value = self.value()?;
+        let n = self.learning.rows.len();
+        let little = if n > 2 * SEARCH_ROWS { LITTLE_OF_ROW * n as f64 } else { LITTLE };
         while iterations < options.max_iter {
             self.observer.check()?;
             iterations += 1;
@@ -512,21 +536,20 @@ impl Learner<'_> {
             gain = if idle == 0 { found } else { gain.max(found) };
             let added = found > options.tol;
             if added {
-                // No closer than there is to gain by the next addition.
-                self.together(TOGETHER, (0.01 * found).max(1e-3))?;
+                self.climb(iterations, found)?;
             } else if idle == 0 && !self.shapes.is_empty() {
-                self.together(AT_LAST, 0.01 * LITTLE)?;
+                self.together(&self.learning.rows, AT_LAST, 0.01 * little)?;
+                self.settle(0.1 * LITTLE)?;
             }
             let mut next = value;
             if added || idle == 0 {
-                self.settle(0.1 * LITTLE)?;
                 self.merge()?;
                 self.remove_unpaid()?;
                 next = self.value()?;
             }
             // What joins for very little, or in vain, may go and come for ever.
-            small += usize::from(added && (found < LITTLE || next <= value + LITTLE));
-            let gained = next > value + LITTLE || added && small < IDLE;
+            small += usize::from(added && (found < little || next <= value + little));
+            let gained = next > value + little || added && small < IDLE;
             idle = if gained { 0 } else { idle + 1 };
             value = next;
             let (terms, objective) = (self.counted(), -value);
@@ -537,7 +560,7 @@ impl Learner<'_> {
                 termination = Termination::Converged;
                 break;
             }
-            if options.deadline.is_some_and(|d| Instant::now() >= d) {
+            if self.is_late() {
                 termination = Termination::TimeLimit;
                 break;
             }
@@ -545,10 +568,17 @@ impl Learner<'_> {
         self.found(gain, iterations, termination, trace)
     }
 
-    /// Learnt parameters that a function counts for.
+    fn is_late(&self) -> bool {
+        self.options.deadline.is_some_and(|d| Instant::now() >= d)
+    }
+
+    /// Learnt parameters that a function counts for: none along inputs that do not vary.
     fn parameters(&self, shape: &Shape) -> f64 {
-        let most = PART_OF_ROWS * self.learning.rows.weight;
-        (shape.parameters().len() as f64).min(most)
+        let most = PART_OF_ROWS * self.learning.rows.count;
+        let Some((_, width)) = shape.kernel() else { return 0.0 };
+        let vary = self.bounds.low.iter().zip(&self.bounds.high).filter(|(l, h)| h > l).count();
+        let widths = if width.len() > 1 { vary } else { 1 };
+        ((vary + widths) as f64).min(most)
     }
 
     fn all_parameters(&self) -> f64 {
@@ -582,9 +612,31 @@ impl Learner<'_> {
         }
     }
 
+    /// Products of the functions there are; those that stay are known from before.
+    fn data(&self) -> Active {
+        let places = |known: &[Option<Shape>]| -> Option<Vec<usize>> {
+            self.shapes.iter().map(|s| known.iter().position(|k| k == s)).collect()
+        };
+        let (known, data) = &mut *self.known.borrow_mut();
+        if !known.is_empty()
+            && let Some(places) = places(known)
+        {
+            let k = places.len();
+            let mut gram = Matrix::zeros(k, k);
+            for (b, &j) in places.iter().enumerate() {
+                let (to, from) = (gram.column_mut(b), data.gram.column(j));
+                to.iter_mut().zip(&places).for_each(|(v, &i)| *v = from[i]);
+            }
+            let cross = places.iter().map(|&j| data.cross[j]).collect();
+            return Active { gram, cross, square: data.square };
+        }
+        known.clone_from(&self.shapes);
+        *data = active(&self.learning.rows, &self.columns());
+        data.clone()
+    }
+
     fn posterior(&self) -> Result<Posterior> {
-        let data = active(&self.learning.rows, &self.columns());
-        Posterior::new(&data, &self.alpha, self.beta, self.observer)
+        Posterior::new(&self.data(), &self.alpha, self.beta, self.observer)
     }
 
     fn value(&self) -> Result<f64> {
@@ -592,19 +644,44 @@ impl Learner<'_> {
         Ok(self.objective().value(&self.posterior()?, &units))
     }
 
-    /// Sample on which candidates climb.
-    fn search_rows(&self, seed: u64) -> Option<Sample> {
+    /// So many of the rows, where there are more than twice as many.
+    fn some_rows(&self, count: usize, seed: u64) -> Option<Sample> {
         let n = self.learning.rows.len();
-        if n <= 2 * SEARCH_ROWS {
+        if n <= 2 * count {
             return None;
         }
         // One of each stretch.
         let mut next = uniform(seed);
-        let stretch = n as f64 / SEARCH_ROWS as f64;
+        let stretch = n as f64 / count as f64;
         let place = |k: usize, part: f64| (((k as f64 + part) * stretch) as usize).min(n - 1);
-        let mut chosen: Vec<usize> = (0..SEARCH_ROWS).map(|k| place(k, next())).collect();
+        let mut chosen: Vec<usize> = (0..count).map(|k| place(k, next())).collect();
         chosen.dedup();
-        Some(self.learning.rows.part(&chosen))
+        Some(self.learning.rows.part(&chosen, self.learning.free_intercept))
+    }
+
+    fn seed(&self, iteration: usize) -> u64 {
+        self.learning.seed.wrapping_mul(0x9e37_79b9).wrapping_add(iteration as u64)
+    }
+
+    /// All kernels climb after an addition that gained so much, no closer than there is to gain by
+    /// the next. Where there are many rows some of them show the way; it is gone if all agree.
+    fn climb(&mut self, iteration: usize, gained: f64) -> Result<()> {
+        let tol = (0.01 * gained).max(1e-3);
+        let count = SEARCH_ROWS.max(CLIMB_ROWS * self.all_parameters() as usize);
+        let Some(part) = self.some_rows(count, self.seed(iteration) ^ 0x2545_f491) else {
+            self.together(&self.learning.rows, TOGETHER, tol)?;
+            return self.settle(0.1 * LITTLE);
+        };
+        self.settle(0.1 * LITTLE)?;
+        let before = (self.shapes.clone(), self.alpha.clone(), self.beta);
+        let value = self.value()?;
+        self.together(&part, TOGETHER, tol)?;
+        self.settle(0.1 * LITTLE)?;
+        if self.value()? < value {
+            (self.shapes, self.alpha, self.beta) = before;
+            self.count();
+        }
+        Ok(())
     }
 
     /// Kernels at rows of large error, of any width.
@@ -613,8 +690,8 @@ impl Learner<'_> {
         let mut next = uniform(seed);
         let mut sums = Vec::with_capacity(error.len());
         let mut total = 0.0;
-        for e in error {
-            total += e * e;
+        for (i, e) in error.iter().enumerate() {
+            total += (e * rows.blame.get(i).copied().unwrap_or(1.0)).powi(2);
             sums.push(total);
         }
         let kernels: Vec<Family> =
@@ -641,20 +718,15 @@ impl Learner<'_> {
     /// Candidates that have climbed, the best first.
     fn candidates(&self, full: &Scene<'_>, seed: u64) -> Result<Vec<Shape>> {
         let starts = self.starts(&full.error, seed);
-        let part = self.search_rows(seed ^ 0x5bd1_e995);
+        let part = self.some_rows(SEARCH_ROWS, seed ^ 0x5bd1_e995);
+        let centred = self.learning.free_intercept;
         let scene = match &part {
             None => None,
             Some(rows) => {
-                let columns = rows.columns(&self.shapes, self.learning.free_intercept).1;
-                Some(Scene::new(
-                    rows,
-                    columns,
-                    &self.alpha,
-                    self.beta,
-                    self.learning,
-                    full.prior,
-                    self.observer,
-                )?)
+                let columns = rows.columns(&self.shapes, centred).1;
+                let data = active(rows, &columns);
+                let posterior = Posterior::new(&data, &self.alpha, self.beta, self.observer)?;
+                Some(Scene::new(rows, columns, posterior, centred, full.prior))
             }
         };
         let scene = scene.as_ref().unwrap_or(full);
@@ -668,6 +740,9 @@ impl Learner<'_> {
             .collect();
         for _ in 0..CLIMB {
             self.observer.check()?;
+            if self.is_late() {
+                break;
+            }
             let open: Vec<usize> =
                 (0..searches.len()).filter(|&k| !searches[k].has_ended()).collect();
             let shapes: Vec<Option<Shape>> =
@@ -700,53 +775,90 @@ impl Learner<'_> {
         Ok(best)
     }
 
-    /// Adds the functions that gain most; the gain of the first.
-    fn add_some(&mut self, iteration: usize) -> Result<f64> {
-        let most = self.options.max_terms.unwrap_or(usize::MAX);
-        let weight = self.learning.rows.weight;
-        let bearable = (weight / ROWS_FOR_EACH).ceil().max(1.0) as usize;
-        let mut room = most.min(bearable).saturating_sub(self.counted());
-        let d = self.bounds.low.len();
-        let one = Shape::of(Family::Rbf, &vec![0.0; d + self.learning.widths(d)], d);
-        let one = self.parameters(&one);
-        let left = weight / ROWS_FOR_PARAMETER - self.all_parameters();
-        room = room.min((left / one).max(0.0) as usize);
-        if room == 0 {
-            return Ok(0.0);
+    /// Functions that are no kernels and not in use: features, and the column of ones.
+    fn plain(&self) -> Vec<Option<Shape>> {
+        let mut open = Vec::new();
+        if self.learning.families.contains(&Family::Linear) {
+            let varies = |j: &usize| self.bounds.high[*j] > self.bounds.low[*j];
+            let features = (0..self.bounds.low.len()).filter(varies);
+            open.extend(features.map(|feature| Some(Shape::Linear { feature })));
         }
-        let n = self.learning.rows.len();
-        let needed = 8 * n * (6 * (self.shapes.len() + WEIGHED) + self.learning.rows.x.columns());
-        if needed > self.options.memory_limit {
+        if self.learning.bias {
+            open.push(None);
+        }
+        open.retain(|shape| !self.shapes.contains(shape));
+        open
+    }
+
+    /// Refuses what would need more memory than there may be.
+    fn check_memory(&self, open: usize) -> Result<()> {
+        let rows = &self.learning.rows;
+        let k = self.shapes.len() + 1;
+        let of_block = |rows: usize, functions: usize| 6 * rows * functions.min(BLOCK);
+        let searched = rows.len().min(2 * SEARCH_ROWS);
+        let starts = self.learning.starts.saturating_mul(self.learning.families.len());
+        let numbers = rows.len() * (4 * k + 2 * rows.x.columns())
+            + of_block(rows.len(), open).max(of_block(searched, starts));
+        if 8 * numbers > self.options.memory_limit {
             return Err(Error::memory(
-                format!("a model of {} kernels", self.shapes.len() + 1),
-                needed as f64,
+                format!("a model of {k} kernels"),
+                8.0 * numbers as f64,
                 self.options.memory_limit as f64,
                 "raise memory_limit or set max_terms",
             ));
         }
-        let seed = self.learning.seed.wrapping_mul(0x9e37_79b9).wrapping_add(iteration as u64);
-        let mut taken: Vec<(Shape, f64)> = Vec::new();
+        Ok(())
+    }
+
+    /// Adds the functions that gain most; the gain of the first.
+    fn add_some(&mut self, iteration: usize) -> Result<f64> {
+        let most = self.options.max_terms.unwrap_or(usize::MAX);
+        let count = self.learning.rows.count;
+        let bearable = (count / ROWS_FOR_EACH).ceil().max(1.0) as usize;
+        let mut room = most.min(bearable).saturating_sub(self.counted());
+        let d = self.bounds.low.len();
+        let one = Shape::of(Family::Rbf, &vec![0.0; d + self.learning.widths(d)], d);
+        let left = count / ROWS_FOR_PARAMETER - self.all_parameters();
+        let mut kernels = (left / self.parameters(&one).max(1.0)).max(0.0) as usize;
+        let plain = self.plain();
+        if (room == 0 || kernels == 0 && plain.is_empty()) && !plain.contains(&None) {
+            return Ok(0.0);
+        }
+        self.check_memory(WEIGHED + plain.len())?;
+        let n = self.learning.rows.len();
+        let mut taken: Vec<(Option<Shape>, f64)> = Vec::new();
         let mut first = 0.0;
         {
             let rows = &self.learning.rows;
-            let scene = |columns, alpha: &[f64]| {
-                let prior = &self.prior;
-                Scene::new(rows, columns, alpha, self.beta, self.learning, prior, self.observer)
-            };
-            let mut full = scene(self.columns(), &self.alpha)?;
-            let mut open: Vec<Option<Shape>> =
-                self.candidates(&full, seed)?.into_iter().map(Some).collect();
-            if self.learning.families.contains(&Family::Linear) {
-                let used = |j: &usize| {
-                    let shape = Some(Shape::Linear { feature: *j });
-                    !self.shapes.contains(&shape) && self.bounds.high[*j] > self.bounds.low[*j]
-                };
-                let features = (0..rows.x.columns()).filter(used);
-                open.extend(features.map(|feature| Some(Shape::Linear { feature })));
+            let centred = self.learning.free_intercept;
+            let scene =
+                |columns, posterior| Scene::new(rows, columns, posterior, centred, &self.prior);
+            let mut full = scene(self.columns(), self.posterior()?);
+            let mut open = plain;
+            if room > 0 && kernels > 0 {
+                let found = self.candidates(&full, self.seed(iteration))?;
+                open.extend(found.into_iter().map(Some));
             }
             let for_each = if n > 2 * SEARCH_ROWS { FOR_EACH / 2 } else { FOR_EACH };
-            let together = (1 + self.shapes.len() / for_each).min(room);
-            while taken.len() < together && !open.is_empty() {
+            let together = 1 + self.shapes.len() / for_each;
+            loop {
+                let is_kernel = |s: &Shape| s.kernel().is_some();
+                open.retain(|s| {
+                    s.as_ref().is_none_or(|s| room > 0 && (kernels > 0 || !is_kernel(s)))
+                });
+                if taken.len() == together || open.is_empty() {
+                    break;
+                }
+                if !taken.is_empty() {
+                    let new = taken.iter().map(|t| t.0.clone());
+                    let shapes: Vec<Option<Shape>> =
+                        self.shapes.iter().cloned().chain(new).collect();
+                    let alpha: Vec<f64> =
+                        self.alpha.iter().copied().chain(taken.iter().map(|t| t.1)).collect();
+                    let columns = rows.columns(&shapes, centred).1;
+                    let data = active(rows, &columns);
+                    full = scene(columns, Posterior::new(&data, &alpha, self.beta, self.observer)?);
+                }
                 let paid = |(w, shape): (&Worth, &Option<Shape>)| {
                     let (variance, gain) = full.gain(w);
                     (variance, gain - shape.as_ref().map_or(0.0, |s| self.price(s)))
@@ -760,22 +872,14 @@ impl Learner<'_> {
                     break;
                 }
                 first = f64::max(first, gain);
-                if let Some(shape) = open.swap_remove(best) {
-                    taken.push((shape, 1.0 / variance));
-                }
-                if taken.len() < together && !open.is_empty() {
-                    let new = taken.iter().map(|t| Some(t.0.clone()));
-                    let shapes: Vec<Option<Shape>> =
-                        self.shapes.iter().cloned().chain(new).collect();
-                    let alpha: Vec<f64> =
-                        self.alpha.iter().copied().chain(taken.iter().map(|t| t.1)).collect();
-                    let columns = rows.columns(&shapes, self.learning.free_intercept).1;
-                    full = scene(columns, &alpha)?;
-                }
+                let shape = open.swap_remove(best);
+                room -= usize::from(shape.is_some());
+                kernels -= usize::from(shape.as_ref().is_some_and(is_kernel));
+                taken.push((shape, 1.0 / variance));
             }
         }
         for (shape, alpha) in taken {
-            self.shapes.push(Some(shape));
+            self.shapes.push(shape);
             self.alpha.push(alpha);
         }
         self.count();
@@ -784,8 +888,13 @@ impl Learner<'_> {
 
     /// The objective less what kernels in empty space cost, with derivatives (Tzikas et al. 2009,
     /// eq. 62 corrected).
-    fn height(&self, shapes: &[Option<Shape>], alpha: &[f64], beta: f64) -> Result<Height> {
-        let rows = &self.learning.rows;
+    fn height(
+        &self,
+        rows: &Sample,
+        shapes: &[Option<Shape>],
+        alpha: &[f64],
+        beta: f64,
+    ) -> Result<Height> {
         let n = rows.len();
         let (raw, columns) = rows.columns(shapes, self.learning.free_intercept);
         let data = active(rows, &columns);
@@ -801,7 +910,7 @@ impl Learner<'_> {
         let mut d = multiply(n, columns.as_slice(), &mixed);
         let mut error = rows.target.clone();
         p.mean.iter().enumerate().for_each(|(j, m)| axpy(-m, columns.column(j), &mut error));
-        let cost = 10.0 + 0.1 * rows.weight;
+        let cost = 10.0 + 0.1 * rows.count;
         let parts: Vec<(f64, Vec<f64>)> = d
             .as_mut_slice()
             .par_chunks_mut(n.max(1))
@@ -847,7 +956,7 @@ impl Learner<'_> {
 
     /// All kernels climb together, with the precisions and the noise unless rules are as
     /// published; until a step brings less than `tol`.
-    fn together(&mut self, evaluations: usize, tol: f64) -> Result<()> {
+    fn together(&mut self, rows: &Sample, evaluations: usize, tol: f64) -> Result<()> {
         let kernels: Vec<Option<Variables>> = self
             .shapes
             .iter()
@@ -898,15 +1007,15 @@ impl Learner<'_> {
         let mut search = Minimum::new(start, low, high, STRIDE);
         let mut little = 0;
         let k = self.shapes.len();
-        let work = (self.learning.rows.len() * k * (k + 10 + self.bounds.low.len())) as f64;
+        let work = (rows.len() * k * (k + 10 + self.bounds.low.len())) as f64;
         let bearable = (evaluations as f64 * WORK / (TOGETHER as f64 * work)) as usize;
-        for _ in 0..evaluations.min(bearable.max(evaluations / 5)) {
+        for _ in 0..evaluations.min(bearable.max(TOGETHER / 2)) {
             self.observer.check()?;
-            if search.has_ended() || little >= 3 {
+            if search.has_ended() || little >= 3 || self.is_late() {
                 break;
             }
             let (shapes, alpha, beta): (Vec<Option<Shape>>, Vec<f64>, f64) = read(search.asks());
-            let height = self.height(&shapes, &alpha, beta)?;
+            let height = self.height(rows, &shapes, &alpha, beta)?;
             let mut gradient = Vec::new();
             for (of, v) in height.shapes.into_iter().zip(&kernels) {
                 gradient.extend(v.iter().flat_map(|v| v.gradient(of.clone())));
@@ -970,8 +1079,7 @@ impl Learner<'_> {
 
     /// The engine's own steps, with the columns there are for a dictionary.
     fn settle_once(&mut self, tol: f64) -> Result<()> {
-        let columns = self.columns();
-        let data = active(&self.learning.rows, &columns);
+        let data = self.data();
         let k = self.shapes.len();
         let all: Vec<usize> = (0..k).collect();
         let dictionary =
@@ -1010,8 +1118,7 @@ impl Learner<'_> {
     /// Makes one of kernels that have become equal: the evidence knows only the sum of their
     /// variances. Those that stay apart are a difference of kernels, which is a slope.
     fn merge(&mut self) -> Result<()> {
-        let columns = self.columns();
-        let gram = cross_products(columns.rows(), columns.as_slice(), columns.as_slice());
+        let gram = self.data().gram;
         let limit = 1.0 - TWINS;
         let apart = (self.shapes.clone(), self.alpha.clone(), self.beta);
         let value = self.value()?;
@@ -1103,5 +1210,8 @@ impl Ascent<'_> {
     }
 }
 
+mod labels;
 #[cfg(test)]
 mod tests;
+
+pub(crate) use labels::learn_labels;

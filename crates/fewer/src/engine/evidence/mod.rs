@@ -28,7 +28,7 @@ mod tests;
 pub(crate) use block::block;
 pub(crate) use dictionary::{Dictionary, FromGram, FromRows};
 pub(crate) use laplace::{FoundMode, maximise_laplace};
-pub(crate) use learnt::{Learning, Sample, learn};
+pub(crate) use learnt::{Learning, Sample, learn, learn_labels};
 pub(crate) use mode::Rows;
 pub(crate) use orthonormal::{Orthonormal, orthonormal};
 

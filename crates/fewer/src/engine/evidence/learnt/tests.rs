@@ -21,7 +21,7 @@ fn problem(n: usize, d: usize, weighted: bool, free: bool) -> Learning {
         axpy(-mean, &ones, &mut target);
     }
     Learning {
-        rows: Sample { x, target, root, weight },
+        rows: Sample { x: Arc::new(x), target, root, weight, count: weight, blame: Vec::new() },
         free_intercept: free,
         bias: false,
         families: vec![Family::Rbf],
@@ -58,8 +58,17 @@ fn learner<'a>(
     let alpha = (0..shapes.len()).map(|k| 0.5 + k as f64).collect();
     let bounds = Bounds::new(&learning.rows.x);
     let prior = Paid { ard: prior, parameters: 0.0 };
-    let mut learner =
-        Learner { learning, options, prior, observer: &Silent, bounds, shapes, alpha, beta: 8.0 };
+    let mut learner = Learner {
+        learning,
+        options,
+        prior,
+        observer: &Silent,
+        bounds,
+        shapes,
+        alpha,
+        beta: 8.0,
+        known: RefCell::default(),
+    };
     learner.count();
     learner
 }
@@ -92,9 +101,9 @@ fn derivatives_of_the_objective() {
         let prior = Ard { price: 1.7, as_published: false };
         let of = learner(learning, prior, &options, shapes);
         let d = learning.rows.x.columns();
-        let found = of.height(&of.shapes, &of.alpha, of.beta).unwrap();
+        let found = of.height(&learning.rows, &of.shapes, &of.alpha, of.beta).unwrap();
         let value = |shapes: &[Option<Shape>], alpha: &[f64], beta: f64| {
-            of.height(shapes, alpha, beta).unwrap().value
+            of.height(&learning.rows, shapes, alpha, beta).unwrap().value
         };
         let near = |found: f64, above: f64, below: f64, what: &str| {
             let expected = (above - below) / (2.0 * H);
@@ -132,8 +141,10 @@ fn derivatives_of_the_worth_of_candidates() {
             let candidates = [shapes.pop(), shapes.pop(), shapes.pop()].map(Option::flatten);
             let columns = learning.rows.columns(&shapes, learning.free_intercept).1;
             let alpha = vec![1.5; shapes.len()];
-            let scene = Scene::new(&learning.rows, columns, &alpha, 6.0, learning, &prior, &Silent)
-                .unwrap();
+            let data = active(&learning.rows, &columns);
+            let posterior = Posterior::new(&data, &alpha, 6.0, &Silent).unwrap();
+            let centred = learning.free_intercept;
+            let scene = Scene::new(&learning.rows, columns, posterior, centred, &prior);
             let d = learning.rows.x.columns();
             for (i, worth) in scene.weigh(&candidates, true).iter().enumerate() {
                 for (k, slope) in worth.gradient.iter().enumerate() {
@@ -165,16 +176,9 @@ fn gains_are_what_the_objective_gains() {
         let mut of = learner(learning, prior, &options, shapes);
         of.settle(1e-10).unwrap();
         let before = of.value().unwrap();
-        let scene = Scene::new(
-            &learning.rows,
-            of.columns(),
-            &of.alpha,
-            of.beta,
-            learning,
-            &of.prior,
-            &Silent,
-        )
-        .unwrap();
+        let (columns, posterior) = (of.columns(), of.posterior().unwrap());
+        let centred = learning.free_intercept;
+        let scene = Scene::new(&learning.rows, columns, posterior, centred, &of.prior);
         let (variance, gain) = scene.gain(&scene.weigh(std::slice::from_ref(&candidate), false)[0]);
         drop(scene);
         if variance > 0.0 {
@@ -203,10 +207,12 @@ fn derivatives_of_the_reference() {
     };
     let learning = Learning {
         rows: Sample {
-            x: Matrix::from_columns(128, 1, column(0)),
+            x: Arc::new(Matrix::from_columns(128, 1, column(0))),
             target: column(2),
             root: Vec::new(),
             weight: 128.0,
+            count: 128.0,
+            blame: Vec::new(),
         },
         parameter_price: 0.0,
         ..problem(4, 1, false, false)
@@ -217,7 +223,8 @@ fn derivatives_of_the_reference() {
         .map(|(m, h)| Some(Shape::of(Family::Rbf, &[*m, h.ln()], 1)))
         .collect();
     let of = learner(&learning, prior, &options, shapes);
-    let found = of.height(&of.shapes, &list("alpha"), case["beta"].as_f64().unwrap()).unwrap();
+    let beta = case["beta"].as_f64().unwrap();
+    let found = of.height(&learning.rows, &of.shapes, &list("alpha"), beta).unwrap();
     let near = |found: f64, expected: f64| {
         assert!((found - expected).abs() < 1e-7 * expected.abs(), "{found} {expected}");
     };
