@@ -12,6 +12,7 @@ import pytest
 import fewer
 from fewer import (
     SMLR,
+    AdaptiveRVR,
     Lasso,
     LassoCV,
     ProbitClassifier,
@@ -184,3 +185,30 @@ def test_without_matplotlib():
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert "fewer.plots needs matplotlib" in result.stderr
     assert "pip install 'fewer[plots]'" in result.stderr
+
+
+@pytest.mark.parametrize("families", [("rbf",), ("laplacian", "linear")])
+def test_kernels(figure, tmp_path, families):
+    rng = np.random.default_rng(0)
+    X = np.linspace(0, 10, 100)[:, np.newaxis]
+    y = np.exp(-((X[:, 0] - 4) ** 2)) + 0.2 * X[:, 0] + 0.05 * rng.normal(size=100)
+    model = AdaptiveRVR(families=families).fit(X, y)
+    ax = fewer.plots.kernels(model, X, y)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["data", "fit", "kernels"]
+    # The curves under the fit add up to it.
+    curves = [line for line in ax.lines if len(line.get_xdata()) == 1000]
+    fit, parts = curves[0], curves[1:]
+    assert len(parts) == model.n_terms_
+    base = ax.lines[-1].get_ydata()[0]
+    total = model.intercept_ + sum(part.get_ydata() - base for part in parts)
+    np.testing.assert_allclose(total, fit.get_ydata(), atol=1e-9)
+    save(figure, tmp_path / "kernels.png")
+
+
+def test_kernels_of_others(figure):
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    y = X[:, 0] + 0.1 * X[:, 1]
+    with pytest.raises(ValueError, match="AdaptiveRVR"):
+        fewer.plots.kernels(SparseRegressor().fit(X, y), X, y)
+    with pytest.raises(ValueError, match="1 column"):
+        fewer.plots.kernels(AdaptiveRVR().fit(X, y), X, y)

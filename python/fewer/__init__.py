@@ -14,6 +14,8 @@ from fewer import kernels, plots
 from fewer._base import Certificate, EmptyModelWarning, Explanation, load
 from fewer._bound import Bound, RiskBound
 from fewer._select import Selection, Tried
+from fewer.adaptive_rvc import AdaptiveRVC
+from fewer.adaptive_rvr import AdaptiveRVR
 from fewer.automatic import auto
 from fewer.bayesian_lasso import BayesianLasso
 from fewer.bls import BLS
@@ -36,6 +38,8 @@ __all__ = [
     "RVR",
     "SMLR",
     "SMLRCV",
+    "AdaptiveRVC",
+    "AdaptiveRVR",
     "BayesianLasso",
     "Bound",
     "Certificate",

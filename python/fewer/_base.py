@@ -271,6 +271,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         if callable(settings.get("basis")):
             del settings["basis"]  # the core knows by what it is handed
         centres = settings.pop("centres", None)
+        families = settings.pop("families", None)
         factors = settings.pop("penalty_factors", None)
         search = _select.settings(settings)
         for name in _select.DEFAULTS:
@@ -282,6 +283,8 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
                 raise ValueError(f"{name} = {value}: a finite number is expected")
             if not isinstance(value, str | float | int | None):
                 raise ValueError(f"{name} = {value!r}: a {type(value).__name__} is not understood")
+        if families is not None:
+            settings["families"] = [families] if isinstance(families, str) else list(families)
         if factors is not None:
             settings["penalty_factors"] = _select.numbers_of("penalty_factors", factors)
         if centres is not None:

@@ -79,6 +79,17 @@ noise : float or "student_t", optional
     ``"student_t"`` is noise of heavy tails, so that gross errors in y hardly move the fit.
 nu : float or "estimate", default="estimate"
     Degrees of freedom ν of ``noise="student_t"``, or their estimation between 1 and 1000.
+families : sequence of {"rbf", "laplacian", "linear"}, default=("rbf",)
+    Kinds of terms to add from, of which the best addition wins: ``"rbf"`` exp(−Σ(x−m)²/h²),
+    ``"laplacian"`` exp(−Σ|x−m|/h), ``"linear"`` the features themselves: a trend.
+anisotropic : bool, default=False
+    Whether kernels have a width of their own along each feature.
+starts : int, default=50
+    Candidates of each family in each search.
+parameter_price : float, default=0.25
+    κ, from 0 to 1: what a width or a coordinate of a centre costs, as a part of
+    ½ log(var y / σ²), the leading term of Laplace's approximation of an integral over it. With 0
+    enough kernels can explain anything.
 wavelet : str, default="sym8"
     ``"haar"``, ``"db2"`` to ``"db10"`` (Daubechies) or ``"sym4"`` to ``"sym10"`` (symlets).
 padding : {"none", "periodic", "symmetric"}, default="none"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fewer.lasso import LassoPath
     from fewer.stability import Stability
 
-__all__ = ["boundary", "path", "selection", "stability", "terms"]
+__all__ = ["boundary", "kernels", "path", "selection", "stability", "terms"]
 
 _POINTS = 200  # of the grid, in each direction
 
@@ -97,6 +97,67 @@ def boundary(estimator: Any, X: Any, y: Any, ax: Axes | None = None) -> Axes:
     names = ["x1", "x2"] if frame is None else [str(n) for n in _data.frame_names(frame)]
     ax.set_xlabel(names[0])
     ax.set_ylabel(names[1])
+    ax.legend(loc="best", fontsize="small")
+    return ax
+
+
+def kernels(estimator: Any, X: Any, y: Any, ax: Axes | None = None) -> Axes:
+    """Draw the kernels that were learnt under a fit of one feature.
+
+    The fit has a band of two standard deviations of a new observation; below it is each kernel
+    times its weight.
+
+    Parameters
+    ----------
+    estimator : AdaptiveRVR
+        Fitted on one feature.
+    X : array or data frame of shape (n_samples, 1)
+        Points to show.
+    y : array-like of shape (n_samples,)
+        Their targets.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw. The current axes by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        What was drawn on.
+
+    Examples
+    --------
+    >>> import fewer, numpy as np
+    >>> X = np.linspace(0, 10, 200)[:, np.newaxis]
+    >>> y = np.sin(X[:, 0] ** 2 / 10) + 0.1 * np.random.default_rng(0).normal(size=200)
+    >>> ax = fewer.plots.kernels(fewer.AdaptiveRVR().fit(X, y), X, y)  # doctest: +SKIP
+    """
+    pyplot = _pyplot()
+    families = getattr(estimator, "families_", None)
+    if families is None:
+        raise ValueError(f"{type(estimator).__name__} has learnt no kernels: AdaptiveRVR does")
+    frame = _data.as_frame(X)
+    points = np.asarray(X if frame is None else _data.of_frame(frame), dtype=np.float64)
+    if points.ndim != 2 or points.shape[1] != 1:
+        raise ValueError(f"X: expected 1 column to draw, found the shape {points.shape}")
+    y = column_or_1d(y)
+    ax = pyplot.gca() if ax is None else ax
+    x = np.linspace(points.min(), points.max(), 5 * _POINTS)
+    mean, std = estimator.predict(_like(frame, x[:, np.newaxis]), return_std=True)
+    ax.fill_between(x, mean - 2 * std, mean + 2 * std, color="C0", alpha=0.15, linewidth=0)
+    ax.scatter(points[:, 0], y, s=8, color="0.5", label="data")
+    ax.plot(x, mean, color="C0", label="fit")
+    low = min(y.min(), (mean - 2 * std).min())
+    parts = []
+    for k, family in enumerate(families):
+        distance = np.abs(x - estimator.centres_[k, 0]) / estimator.widths_[k, 0]
+        shapes = {"rbf": np.exp(-(distance**2)), "laplacian": np.exp(-distance), "linear": x}
+        parts.append(estimator.coef_[k] * shapes[family])
+    if parts:
+        base = low - 1.1 * max(part.max() for part in parts)
+        for part in parts:
+            ax.plot(x, base + part, color="C1", linewidth=0.8)
+        ax.plot([], [], color="C1", linewidth=0.8, label="kernels")
+        ax.axhline(base, color="0.8", linewidth=0.6, zorder=0)
+    ax.set_xlabel("x1" if frame is None else str(_data.frame_names(frame)[0]))
     ax.legend(loc="best", fontsize="small")
     return ax
 

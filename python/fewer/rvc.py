@@ -26,8 +26,76 @@ if TYPE_CHECKING:
 Multiclass = Literal["ovr", "multinomial"]
 
 
+class Moderated(Classifier):
+    """Base of classifiers that average over the posterior of the weights."""
+
+    def _read(self, model: _core.Model) -> None:
+        super()._read(model)
+        self.log_evidence_ = model.log_evidence
+
+    def predict_proba(self, X: Any, moderated: bool = True) -> NDArray[np.float64]:
+        """Predict the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The inputs.
+        moderated : bool, default=True
+            Whether to average over the posterior of the weights, which makes probabilities far
+            from the data less extreme; else they are those of the fitted weights.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            A column for each of `classes_`; rows sum to 1.
+        """
+        x = self._new(X)
+        if moderated:
+            return self.model_.moderated_probabilities(x)
+        return self.model_.plug_in_probabilities(x)
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Compute what decides: the logarithms of the averaged probabilities, or of their odds.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The inputs.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            For two classes the logarithm of the odds of ``classes_[1]``, else a column for each
+            of `classes_`.
+        """
+        logs = self.predict_log_proba(X)
+        if logs.shape[1] == 2:
+            odds: NDArray[np.float64] = logs[:, 1] - logs[:, 0]
+            return odds
+        return logs
+
+    def predict_log_proba(self, X: Any, moderated: bool = True) -> NDArray[np.float64]:
+        """Predict the logarithms of the probabilities, finite however small these are.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The inputs.
+        moderated : bool, default=True
+            Whether to average over the posterior of the weights.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            A column for each of `classes_`.
+        """
+        probabilities = self.predict_proba(X, moderated)
+        logs: NDArray[np.float64] = np.log(np.maximum(probabilities, np.finfo(float).tiny))
+        return logs
+
+
 @documented
-class RVC(Classifier):
+class RVC(Moderated):
     """Relevance vector classification: few kernels, and probabilities that know their doubts.
 
     Every weight has a prior variance of its own, w_i ~ N(0, γ_i), and the second of two classes
@@ -147,67 +215,3 @@ class RVC(Classifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
-
-    def _read(self, model: _core.Model) -> None:
-        super()._read(model)
-        self.log_evidence_ = model.log_evidence
-
-    def predict_proba(self, X: Any, moderated: bool = True) -> NDArray[np.float64]:
-        """Predict the probabilities of the classes.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            The inputs.
-        moderated : bool, default=True
-            Whether to average over the posterior of the weights, which makes probabilities far
-            from the data less extreme; else they are those of the fitted weights.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            A column for each of `classes_`; rows sum to 1.
-        """
-        x = self._new(X)
-        if moderated:
-            return self.model_.moderated_probabilities(x)
-        return self.model_.plug_in_probabilities(x)
-
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Compute what decides: the logarithms of the averaged probabilities, or of their odds.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            The inputs.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-            For two classes the logarithm of the odds of ``classes_[1]``, else a column for each
-            of `classes_`.
-        """
-        logs = self.predict_log_proba(X)
-        if logs.shape[1] == 2:
-            odds: NDArray[np.float64] = logs[:, 1] - logs[:, 0]
-            return odds
-        return logs
-
-    def predict_log_proba(self, X: Any, moderated: bool = True) -> NDArray[np.float64]:
-        """Predict the logarithms of the probabilities, finite however small these are.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            The inputs.
-        moderated : bool, default=True
-            Whether to average over the posterior of the weights.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            A column for each of `classes_`.
-        """
-        probabilities = self.predict_proba(X, moderated)
-        logs: NDArray[np.float64] = np.log(np.maximum(probabilities, np.finfo(float).tiny))
-        return logs

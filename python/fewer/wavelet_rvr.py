@@ -46,7 +46,7 @@ class WaveletRVR(Regressor):
 
     See Also
     --------
-    fewer.RVR : Kernels, at any points.
+    fewer.AdaptiveRVR : Kernels with widths of their own, at any points.
     fewer.RVR : Kernels of one width, at any points.
 
     References

@@ -102,9 +102,24 @@ pub struct Settings {
     #[arg(long, value_name = "NUMBER|WORD", value_parser = nu, allow_negative_numbers = true)]
     nu: Option<Value>,
     /// Relevance vectors: the price of an effective parameter, a number or a criterion, or cv to
-    /// choose among these [default: none for rvm, bic for srvm]
+    /// choose among these [default: none for rvm, bic for arvm
+    /// and srvm]
     #[arg(long, value_name = "NUMBER|WORD", value_parser = sparsity, allow_negative_numbers = true)]
     sparsity: Option<Value>,
+    /// Arvm: kinds of terms to add from: rbf, laplacian, linear [default: rbf]
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',',
+          value_parser = ["rbf", "laplacian", "linear"])]
+    families: Option<Vec<String>>,
+    /// Arvm: kernels have a width of their own along each column
+    #[arg(long)]
+    anisotropic: bool,
+    /// Arvm: candidates in each search [default: 50]
+    #[arg(long, value_name = "N")]
+    starts: Option<usize>,
+    /// Arvm: what a width or a coordinate of a centre costs, as a part of half the log of the
+    /// ratio of variances of target and noise [default: 0.25]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    parameter_price: Option<f64>,
     /// Srvm: haar, db2 to db10 or sym4 to sym10 [default: sym8]
     #[arg(long, value_name = "NAME")]
     wavelet: Option<String>,
@@ -190,14 +205,14 @@ fn methods() -> PossibleValuesParser {
     named.chain([PossibleValue::new(AUTO)]).collect::<Vec<_>>().into()
 }
 
-/// The method of a name: `rvm` is regression or classification as the target has it.
+/// The method of a name: `rvm` and `arvm` are regression or classification as the target has it.
 fn of_task(method: &'static MethodInfo, task: Option<Task>) -> &'static MethodInfo {
-    match (method.short, task) {
-        ("rvm", Some(Task::Classification)) => {
-            METHODS.iter().find(|m| m.short == "rvc").unwrap_or(method)
-        }
-        _ => method,
-    }
+    let short = match (method.short, task) {
+        ("rvm", Some(Task::Classification)) => "rvc",
+        ("arvm", Some(Task::Classification)) => "arvc",
+        _ => return method,
+    };
+    METHODS.iter().find(|m| m.short == short).unwrap_or(method)
 }
 
 /// The method used for a task unless another is asked for.
@@ -378,6 +393,10 @@ impl Settings {
             ("noise", json!(self.noise)),
             ("nu", json!(self.nu)),
             ("sparsity", json!(self.sparsity)),
+            ("families", json!(self.families)),
+            ("anisotropic", json!(self.anisotropic.then_some(true))),
+            ("starts", json!(self.starts)),
+            ("parameter_price", json!(self.parameter_price)),
             ("wavelet", json!(self.wavelet)),
             ("padding", json!(self.padding)),
             ("variance", json!(self.variance)),

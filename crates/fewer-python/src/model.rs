@@ -5,6 +5,7 @@ use crate::function::Function;
 use crate::input::{Class, Held, Input, Targets};
 use crate::run::detached;
 use fewer::Result;
+use fewer::basis::Family;
 use fewer::bound::BoundOptions;
 use fewer::data::{DenseView, Features};
 use fewer::linalg::Matrix;
@@ -36,6 +37,8 @@ type ExplainedTerm = (String, Vec<f64>, Vec<f64>);
 type KernelParts<'py> = (Option<f64>, Bound<'py, PyArray1<usize>>, Bound<'py, PyArray2<f64>>);
 
 /// Families, centres, widths.
+type LearntParts<'py> = (Vec<&'static str>, Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>);
+
 /// Of weights and of intercepts.
 type StandardErrors<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>);
 
@@ -457,6 +460,32 @@ impl PyModel {
     #[getter]
     fn classes(&self) -> Option<Vec<Class>> {
         self.model.classes().map(|classes| classes.iter().map(Class::of_label).collect())
+    }
+
+    /// Where kernels are learnt: family, centre and width of each term; NaN where it has none.
+    #[getter]
+    fn learnt<'py>(&self, py: Python<'py>) -> PyResult<Option<LearntParts<'py>>> {
+        let Some(learnt) = self.model.learnt() else { return Ok(None) };
+        let (terms, features) = (self.model.n_terms(), self.model.feature_names().len());
+        let family = |k| match learnt.family(k) {
+            Family::Rbf => "rbf",
+            Family::Laplacian => "laplacian",
+            Family::Linear => "linear",
+        };
+        let table = |of: &dyn Fn(usize) -> Option<Vec<f64>>| {
+            let rows: Vec<Vec<f64>> =
+                (0..terms).map(|k| of(k).unwrap_or_else(|| vec![f64::NAN; features])).collect();
+            let all = (0..features).flat_map(|j| rows.iter().map(move |r| r[j])).collect();
+            to_array(py, &Matrix::from_columns(terms, features, all))
+        };
+        let families = (0..terms).map(family).collect();
+        Ok(Some((families, table(&|k| learnt.centre(k))?, table(&|k| learnt.width(k))?)))
+    }
+
+    /// By how much the fit changes with each feature, where the method says so.
+    #[getter]
+    fn relevances<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_slice(py, &self.model.report().relevances)
     }
 
     /// Where the terms are kernels: γ, training rows of the centres, the centres.

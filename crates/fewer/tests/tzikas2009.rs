@@ -2,8 +2,11 @@
 
 mod support;
 
-use fewer::data::{Dataset, DenseView};
-use fewer::method::{Intercept, Padding, Sparsity, SparsityRule, WaveletRVR};
+use fewer::basis::Family;
+use fewer::data::{Dataset, DenseView, Target};
+use fewer::method::{
+    AdaptiveRVC, AdaptiveRVR, Intercept, Padding, Sparsity, SparsityRule, Variant, WaveletRVR,
+};
 use fewer::model::Model;
 use serde_json::Value;
 use support::{Random, fixture};
@@ -186,4 +189,256 @@ fn wavelets_of_degenerate_targets() {
     );
     let few = fit(&WaveletRVR::new().max_terms(2), &x, &noise);
     assert!(few.n_terms() <= 2);
+}
+
+fn learn(method: &AdaptiveRVR, x: &[f64], columns: usize, y: &[f64]) -> Model {
+    let view = DenseView::by_rows(x, y.len(), columns).unwrap();
+    method.fit(&Dataset::new(view, y).unwrap()).unwrap()
+}
+
+/// Every seed ends about as high as the lowest of the reference, and the best as high as its
+/// median; errors stay in its range.
+#[test]
+fn kernels_of_the_reference() {
+    let (x, clean, y) = reference_doppler();
+    let view = DenseView::by_rows(&x, 128, 1).unwrap();
+    let expected = reference("arvm_doppler");
+    let cases =
+        [("exact_c_logN_2", Variant::Exact), ("paper_eq44_eq41rep_c_logN_2", Variant::Paper)];
+    for (case, variant) in cases {
+        let list = |name: &str| -> Vec<f64> {
+            let mut values: Vec<f64> = expected[case][name]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|v| v.as_f64().unwrap())
+                .collect();
+            values.sort_by(f64::total_cmp);
+            values
+        };
+        let (objectives, errors, terms) = (list("objective"), list("mse"), list("n_rv"));
+        let c = expected[case]["c"].as_f64().unwrap();
+        let mut best = f64::NEG_INFINITY;
+        for seed in 0..10 {
+            let method = AdaptiveRVR::new()
+                .sparsity(Sparsity::Number(c))
+                .variant(variant)
+                .parameter_price(0.0)
+                .starts(100)
+                .fit_intercept(Intercept::None)
+                .standardize(false)
+                .random_state(seed);
+            let model = learn(&method, &x, 1, &y);
+            let objective = -model.report().objective;
+            best = best.max(objective);
+            let error = mean_square(&model.predict(view).unwrap(), &clean);
+            assert!(model.report().termination.is_converged());
+            assert!(objective > objectives[0] - 1.0, "{case}, {seed}: {objective}");
+            assert!(error < errors[4], "{case}, {seed}: {error}");
+            assert!(model.n_terms() as f64 <= terms[4], "{case}, {seed}: {}", model.n_terms());
+        }
+        assert!(best > objectives[2], "{case}: {best}");
+    }
+}
+
+#[test]
+fn widths_of_their_own_tell_features_apart() {
+    let mut random = Random::new(11);
+    let x: Vec<f64> = (0..900).map(|_| 4.0 * random.uniform() - 2.0).collect();
+    let y: Vec<f64> =
+        x.chunks(3).map(|x| (-x[1] * x[1] / 0.3).exp() + 0.05 * random.normal()).collect();
+    let model = learn(&AdaptiveRVR::new().anisotropic(true), &x, 3, &y);
+    let relevances = &model.report().relevances;
+    assert!(relevances[1] > 10.0 * relevances[0].max(relevances[2]), "{relevances:?}");
+    let size = |k: &usize| model.terms()[*k].effect().abs();
+    let k = (0..model.n_terms()).max_by(|a, b| size(a).total_cmp(&size(b))).unwrap();
+    // Seven parameters can follow the noise of a few rows; which of these small kernels join is a
+    // matter of the last bits, that they are small is not.
+    let others: f64 = (0..model.n_terms()).filter(|j| *j != k).map(|j| size(&j)).sum();
+    assert!(model.n_terms() <= 3 && others < 0.1 * size(&k), "{}", model.explain());
+    let learnt = model.learnt().unwrap();
+    let (centre, width) = (learnt.centre(k).unwrap(), learnt.width(k).unwrap());
+    assert!(centre[1].abs() < 0.1 && (width[1] / 0.3f64.sqrt() - 1.0).abs() < 0.2, "{width:?}");
+    assert!(width[0] > 3.0 && width[2] > 3.0, "{width:?}");
+}
+
+/// A penalised intercept that is worth nothing, and units whose squares are no numbers.
+#[test]
+fn kernels_at_the_edge() {
+    let mut random = Random::new(15);
+    let (x, noise) = (random.normals(60), random.normals(30));
+    let mean = noise.iter().sum::<f64>() / 30.0;
+    let y: Vec<f64> = noise.iter().map(|v| v - mean).collect();
+    let model = learn(&AdaptiveRVR::new().fit_intercept(Intercept::Penalised), &x, 2, &y);
+    assert!(model.report().objective.is_finite() && model.report().relevances.len() == 2);
+    for factor in [1e-170, 1e153] {
+        let x: Vec<f64> = x.iter().map(|x| factor * x).collect();
+        let data = Dataset::new(DenseView::by_rows(&x, 30, 2).unwrap(), &y).unwrap();
+        let error = AdaptiveRVR::new().standardize(false).fit(&data).unwrap_err().to_string();
+        assert!(error.contains("'x1'"), "{error}");
+    }
+}
+
+#[test]
+fn the_best_family_wins() {
+    let mut random = Random::new(12);
+    let x: Vec<f64> = (0..200).map(|i| 0.05 * f64::from(i)).collect();
+    let families = [Family::Rbf, Family::Laplacian, Family::Linear];
+    let truth = |x: f64| 0.8 * x + 2.0 * (-(x - 3.0).abs() / 0.3).exp();
+    let y: Vec<f64> = x.iter().map(|x| truth(*x) + 0.05 * random.normal()).collect();
+    let model = learn(&AdaptiveRVR::new().families(families), &x, 1, &y);
+    let learnt = model.learnt().unwrap();
+    let kinds: Vec<Family> = (0..model.n_terms()).map(|k| learnt.family(k)).collect();
+    assert_eq!(model.n_terms(), 2, "{}", model.explain());
+    assert!(kinds.contains(&Family::Linear) && kinds.contains(&Family::Laplacian), "{kinds:?}");
+    let trend = model.terms().iter().find(|t| t.name == "x1").unwrap();
+    assert!((trend.weight() - 0.8).abs() < 0.05, "{}", trend.weight());
+}
+
+#[test]
+fn learnt_kernels_predict_with_their_uncertainty() {
+    let (x, clean, y) = doppler(500, 0.1, 13);
+    let model = learn(&AdaptiveRVR::new(), &x, 1, &y);
+    let view = DenseView::by_rows(&x, 500, 1).unwrap();
+    let error = mean_square(&model.predict(view).unwrap(), &clean);
+    assert!(error < 0.004, "{error}");
+    assert!((model.noise_std().unwrap() / 0.1 - 1.0).abs() < 0.15);
+    let mut random = Random::new(14);
+    let intervals = model.predict_interval(view, 0.9).unwrap();
+    let inside = (0..500)
+        .filter(|&i| {
+            let new = clean[i] + 0.1 * random.normal();
+            (intervals[(i, 0)]..=intervals[(i, 1)]).contains(&new)
+        })
+        .count();
+    assert!((0.85..0.95).contains(&(inside as f64 / 500.0)), "{inside}");
+    let copy = Model::from_json(&model.to_json().unwrap()).unwrap();
+    assert_eq!(copy.predict(view).unwrap(), model.predict(view).unwrap());
+    assert_eq!(copy.learnt(), model.learnt());
+}
+
+/// Noise alone has no kernel, and neither do settings that make no sense.
+#[test]
+fn learning_in_vain() {
+    let mut random = Random::new(15);
+    let (x, y) = (random.normals(400), random.normals(200));
+    let model = learn(&AdaptiveRVR::new().sparsity(Sparsity::Rule(SparsityRule::Ric)), &x, 2, &y);
+    assert_eq!(model.n_terms(), 0, "{}", model.explain());
+    assert!(model.report().notes[0].contains("no kernel"));
+    for (settings, part) in [
+        (r#"{"gamma": 1.0}"#, "gamma"),
+        (r#"{"families": ["cosine"]}"#, "families"),
+        (r#"{"families": []}"#, "at least one"),
+        (r#"{"starts": 0}"#, "starts"),
+        (r#"{"parameter_price": -1}"#, "parameter_price"),
+    ] {
+        let data = Dataset::new(DenseView::by_rows(&x, 200, 2).unwrap(), &y).unwrap();
+        let error = fewer::method::fit("arvm", settings, None, &data, &fewer::engine::Silent);
+        assert!(error.unwrap_err().to_string().contains(part), "{settings}");
+    }
+}
+
+#[test]
+fn features_stand_for_themselves_without_a_free_intercept() {
+    let mut random = Random::new(16);
+    let x: Vec<f64> = (0..80).map(|_| 5.0 + random.normal()).collect();
+    let y: Vec<f64> = x.iter().map(|x| 2.0 * x + 0.01 * random.normal()).collect();
+    for intercept in [Intercept::None, Intercept::Penalised, Intercept::Free] {
+        let method = AdaptiveRVR::new().families([Family::Linear]).fit_intercept(intercept);
+        let model = learn(&method, &x, 1, &y);
+        let fitted = model.predict(DenseView::by_rows(&x, 80, 1).unwrap()).unwrap();
+        assert!(mean_square(&fitted, &y) < 2e-4, "{intercept:?}: {}", model.explain());
+        assert!((model.terms()[0].weight() - 2.0).abs() < 0.01, "{intercept:?}");
+    }
+}
+
+/// Inputs that do not vary cost nothing.
+#[test]
+fn constant_inputs_change_nothing() {
+    let (x, _, y) = doppler(100, 0.1, 17);
+    let wide: Vec<f64> = x.iter().flat_map(|x| [3.0, *x, -1.0]).collect();
+    for anisotropic in [false, true] {
+        let one = learn(&AdaptiveRVR::new(), &x, 1, &y);
+        let three = learn(&AdaptiveRVR::new().anisotropic(anisotropic), &wide, 3, &y);
+        let fitted = |model: &Model, x: &[f64], columns| {
+            model.predict(DenseView::by_rows(x, 100, columns).unwrap()).unwrap()
+        };
+        let apart = mean_square(&fitted(&one, &x, 1), &fitted(&three, &wide, 3));
+        assert!(apart < 1e-3, "{anisotropic}: {apart}");
+        assert!((one.report().objective - three.report().objective).abs() < 8.0);
+    }
+}
+
+fn learn_classes(method: &AdaptiveRVC, x: &[f64], columns: usize, labels: &[usize]) -> Model {
+    let view = DenseView::by_rows(x, labels.len(), columns).unwrap();
+    let labels = Target::labels(labels.iter().map(|&l| l as i64));
+    method.fit(&Dataset::new(view, labels).unwrap()).unwrap()
+}
+
+/// Three clusters, of which one is a ring about another.
+fn ring(rows: usize, seed: u64) -> (Vec<f64>, Vec<usize>) {
+    let mut random = Random::new(seed);
+    let mut x = Vec::new();
+    let labels: Vec<usize> = (0..rows).map(|i| i % 3).collect();
+    for label in &labels {
+        let angle = std::f64::consts::TAU * random.uniform();
+        let (radius, centre) = [(0.5, 0.0), (2.5, 0.0), (0.5, 6.0)][*label];
+        let radius = radius + 0.3 * random.normal();
+        x.extend([centre + radius * angle.cos(), radius * angle.sin()]);
+    }
+    (x, labels)
+}
+
+#[test]
+fn kernels_of_labels() {
+    let (x, labels) = ring(240, 18);
+    let (new, truth) = ring(900, 19);
+    for classes in [2, 3] {
+        let codes: Vec<usize> = labels.iter().map(|l| l % classes).collect();
+        let model = learn_classes(&AdaptiveRVC::new(), &x, 2, &codes);
+        assert!(model.report().termination.is_converged());
+        assert!(model.n_terms() <= 4 * classes, "{}", model.explain());
+        let probabilities =
+            model.predict_probabilities(DenseView::by_rows(&new, 900, 2).unwrap()).unwrap();
+        let wrong = (0..900)
+            .filter(|&i| {
+                let own = probabilities[(i, truth[i] % classes)];
+                (0..classes).any(|c| probabilities[(i, c)] > own)
+            })
+            .count();
+        assert!(wrong < 30, "{classes}: {wrong}");
+        let trace = &model.report().trace;
+        assert!(classes == 3 || trace.len() > 2);
+        assert!(trace.windows(2).all(|w| w[1].objective <= w[0].objective + 1e-9));
+        assert!(model.report().relevances.iter().all(|r| *r > 0.0));
+        let copy = Model::from_json(&model.to_json().unwrap()).unwrap();
+        let again = copy.predict_probabilities(DenseView::by_rows(&new, 900, 2).unwrap()).unwrap();
+        assert_eq!(again.as_slice(), probabilities.as_slice());
+    }
+}
+
+/// Weights of rows are copies of them, whatever the intercept.
+#[test]
+fn weights_of_labelled_rows_are_copies() {
+    let (x, labels) = ring(90, 20);
+    let codes: Vec<usize> = labels.iter().map(|l| l % 2).collect();
+    let counts: Vec<usize> = (0..90).map(|i| 1 + i % 3).collect();
+    let many = |of: &dyn Fn(usize) -> Vec<f64>| -> Vec<f64> {
+        (0..90).flat_map(|i| (0..counts[i]).flat_map(|_| of(i)).collect::<Vec<f64>>()).collect()
+    };
+    let copies = many(&|i| x[2 * i..2 * i + 2].to_vec());
+    let copied: Vec<usize> = many(&|i| vec![codes[i] as f64]).iter().map(|&c| c as usize).collect();
+    for intercept in [Intercept::Free, Intercept::None, Intercept::Penalised] {
+        let method = AdaptiveRVC::new().fit_intercept(intercept);
+        let repeated = learn_classes(&method, &copies, 2, &copied);
+        let view = DenseView::by_rows(&x, 90, 2).unwrap();
+        let target = Target::labels(codes.iter().map(|&c| c as i64));
+        let weights: Vec<f64> = counts.iter().map(|&c| c as f64).collect();
+        let data = Dataset::new(view, target).unwrap().with_weights(weights).unwrap();
+        let weighted = method.fit(&data).unwrap();
+        let (a, b) = (weighted.decision(view).unwrap(), repeated.decision(view).unwrap());
+        let worst = a.as_slice().iter().zip(b.as_slice()).map(|(a, b)| (a - b).abs());
+        let worst = worst.fold(0.0, f64::max);
+        assert!(worst < 1e-6, "{intercept:?}: {worst}");
+    }
 }

@@ -8,6 +8,7 @@ mod centres;
 mod functions;
 mod kernel;
 mod kernel_function;
+mod learnt;
 mod linear;
 mod polynomial;
 mod wavelet;
@@ -19,6 +20,8 @@ pub use centres::{Centres, Landmarks};
 pub use functions::{BlockFunction, RowFunctions};
 pub use kernel::{Gamma, GammaRule, Kernel, KernelForm, KernelSettings};
 pub use kernel_function::{KernelFunction, RowKernel, UserKernel};
+pub(crate) use learnt::Shape;
+pub use learnt::{Family, Learnt};
 pub use linear::Linear;
 pub use polynomial::{Monomial, Polynomial};
 pub use wavelet::Wavelets;
@@ -102,6 +105,8 @@ pub enum FixedBasis {
     Functions(Functions),
     /// Wavelets on a grid.
     Wavelets(Wavelets),
+    /// Kernels with centres and widths of their own.
+    Learnt(Learnt),
 }
 
 impl FixedBasis {
@@ -118,6 +123,7 @@ impl FixedBasis {
             FixedBasis::Kernel(b) => b.len(),
             FixedBasis::Functions(b) => b.len(),
             FixedBasis::Wavelets(b) => b.len(),
+            FixedBasis::Learnt(b) => b.len(),
         }
     }
 
@@ -134,6 +140,7 @@ impl FixedBasis {
             FixedBasis::Kernel(b) => b.name(k),
             FixedBasis::Functions(b) => b.name(k),
             FixedBasis::Wavelets(b) => b.name(k, features),
+            FixedBasis::Learnt(b) => b.name(k, features),
         }
     }
 
@@ -145,6 +152,7 @@ impl FixedBasis {
             FixedBasis::Kernel(b) => FixedBasis::Kernel(b.keep(chosen)),
             FixedBasis::Functions(b) => FixedBasis::Functions(b.keep(chosen)),
             FixedBasis::Wavelets(b) => FixedBasis::Wavelets(b.keep(chosen)),
+            FixedBasis::Learnt(b) => FixedBasis::Learnt(b.keep(chosen)),
         }
     }
 
@@ -163,7 +171,7 @@ impl FixedBasis {
             }
             FixedBasis::Kernel(b) => FixedBasis::Kernel(b.at(centres.unwrap_or_default())),
             FixedBasis::Functions(b) => FixedBasis::Functions(b.all()),
-            FixedBasis::Wavelets(_) => self.clone(),
+            FixedBasis::Wavelets(_) | FixedBasis::Learnt(_) => self.clone(),
         })
     }
 
@@ -189,6 +197,7 @@ impl FixedBasis {
             FixedBasis::Kernel(b) => b.columns(x, memory_limit, observer),
             FixedBasis::Functions(b) => b.columns(x),
             FixedBasis::Wavelets(b) => Ok(b.columns(x)),
+            FixedBasis::Learnt(b) => Ok(b.columns(x)),
         }
     }
 
@@ -213,6 +222,7 @@ impl FixedBasis {
             FixedBasis::Kernel(b) => b.fits(features),
             FixedBasis::Functions(b) => b.fits(features),
             FixedBasis::Wavelets(b) => b.fits(features),
+            FixedBasis::Learnt(b) => b.fits(features),
         }
     }
 

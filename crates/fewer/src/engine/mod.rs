@@ -7,11 +7,13 @@ pub(crate) mod gibbs;
 mod least_squares;
 mod observer;
 mod outcome;
+mod quasi_newton;
 pub(crate) mod reweighted;
 mod termination;
 
 pub(crate) use least_squares::{LeastSquares, RidgeOfHighestEvidence, Right, check_memory};
 pub(crate) use outcome::Outcome;
+pub(crate) use quasi_newton::Minimum;
 
 pub(crate) use observer::StopOnly;
 pub use observer::{Interrupted, Observer, Progress, SelectionProgress, Silent};

@@ -648,6 +648,7 @@ impl Common {
                 selection: None,
                 tried: Vec::new(),
                 rows: shared.rows,
+                relevances: Vec::new(),
                 dropped: shared.dropped.clone(),
                 suspected: Vec::new(),
                 row_weights: Vec::new(),

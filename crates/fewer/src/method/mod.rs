@@ -1,6 +1,9 @@
 //! The methods of the papers: each a small file that names a likelihood, a prior, a basis and an
 //! engine.
 
+mod adaptive;
+mod adaptive_rvc;
+mod adaptive_rvr;
 mod bayesian_lasso;
 mod bls;
 mod classes;
@@ -25,6 +28,8 @@ mod student_t;
 mod training;
 mod wavelet_rvr;
 
+pub use adaptive_rvc::AdaptiveRVC;
+pub use adaptive_rvr::AdaptiveRVR;
 pub use bayesian_lasso::{BayesianLasso, Estimate};
 pub use bls::BLS;
 pub use classes::{BalancedRule, ClassWeight};
@@ -79,6 +84,7 @@ pub const METHODS: &[MethodInfo] = &[
     MethodInfo { name: "SparseRegressor", short: "sparse", task: Task::Regression },
     MethodInfo { name: "Lasso", short: "lasso", task: Task::Regression },
     MethodInfo { name: "RVR", short: "rvm", task: Task::Regression },
+    MethodInfo { name: "AdaptiveRVR", short: "arvm", task: Task::Regression },
     MethodInfo { name: "WaveletRVR", short: "srvm", task: Task::Regression },
     MethodInfo { name: "BLS", short: "bls", task: Task::Regression },
     MethodInfo { name: "FastLaplace", short: "flap", task: Task::Regression },
@@ -87,6 +93,7 @@ pub const METHODS: &[MethodInfo] = &[
     MethodInfo { name: "SMLR", short: "smlr", task: Task::Classification },
     MethodInfo { name: "RMLR", short: "rmlr", task: Task::Classification },
     MethodInfo { name: "RVC", short: "rvc", task: Task::Classification },
+    MethodInfo { name: "AdaptiveRVC", short: "arvc", task: Task::Classification },
 ];
 
 /// The name that lets [`fit`] choose among all methods: see [`auto`](crate::select::auto).
@@ -234,8 +241,10 @@ pub(crate) fn fit_once(
         "SMLR" | "smlr" => fit_of!(SMLR),
         "RMLR" | "rmlr" => fit_of!(RMLR),
         "RVR" | "rvm" => fit_of!(RVR),
+        "AdaptiveRVR" | "arvm" => fit_of!(AdaptiveRVR),
         "WaveletRVR" | "srvm" => fit_of!(WaveletRVR),
         "RVC" | "rvc" => fit_of!(RVC),
+        "AdaptiveRVC" | "arvc" => fit_of!(AdaptiveRVC),
         "BLS" | "bls" => fit_of!(BLS),
         "FastLaplace" | "flap" => fit_of!(FastLaplace),
         "BayesianLasso" | "blasso" => fit_of!(BayesianLasso),

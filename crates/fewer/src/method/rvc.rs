@@ -18,6 +18,7 @@ use crate::model::{Link, Model};
 use crate::prior::Ard;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// Relevance vector classification: few kernels, and probabilities that know what they do not know.
 ///
@@ -103,9 +104,20 @@ impl Default for Settings {
 }
 
 /// One fit, and the outputs of the model that its own are.
-struct Part {
-    fit: FoundMode,
-    outputs: Vec<usize>,
+pub(super) struct Part {
+    pub fit: FoundMode,
+    pub outputs: Vec<usize>,
+}
+
+/// Fits that make one model.
+pub(super) struct Parts<'a> {
+    pub method: &'static str,
+    pub settings: Value,
+    pub parts: Vec<Part>,
+    pub outputs: usize,
+    pub classes: &'a [Label],
+    /// (usable,) What weights are multiplied by for columns as they are.
+    pub inverse_lengths: Vec<f64>,
 }
 
 impl RVC {
@@ -171,7 +183,15 @@ impl RVC {
                 self.against_rest(&shared, codes, classes.len(), weights)?
             };
             let outputs = if classes.len() == 2 { 1 } else { classes.len() };
-            let model = self.model(&shared, parts, outputs, classes)?;
+            let parts = Parts {
+                method: "RVC",
+                settings: merge_settings(&self.0.common, &self.0),
+                parts,
+                outputs,
+                classes,
+                inverse_lengths: inverse_lengths(&shared),
+            };
+            let model = parts.model(&self.0.common, &shared)?;
             Ok(Model {
                 encoder: data.encoder().cloned(),
                 named: data.is_named(),
@@ -214,8 +234,7 @@ impl RVC {
             what: "this fit from moments".into(),
             hint: "only Gaussian noise can do without the rows".into(),
         })?;
-        let inverse_lengths: Vec<f64> =
-            shared.usable.iter().map(|&j| shared.squares[j].powf(-0.5)).collect();
+        let inverse_lengths = inverse_lengths(shared);
         let units = (shared.usable.iter().zip(&inverse_lengths))
             .map(|(&j, f)| (shared.scale[j] * f).powi(2))
             .collect();
@@ -240,15 +259,15 @@ impl RVC {
         let mut prior = Ard { price: self.0.sparsity.price(shared.weight), as_published: false };
         maximise_laplace(&rows, Box::new(likelihood), &mut prior, &options, observer)
     }
+}
 
-    fn model(
-        &self,
-        shared: &Shared<'_>,
-        parts: Vec<Part>,
-        outputs: usize,
-        classes: &[Label],
-    ) -> Result<Model> {
-        let common = &self.0.common;
+fn inverse_lengths(shared: &Shared<'_>) -> Vec<f64> {
+    shared.usable.iter().map(|&j| shared.squares[j].powf(-0.5)).collect()
+}
+
+impl Parts<'_> {
+    pub fn model(self, common: &Common, shared: &Shared<'_>) -> Result<Model> {
+        let Self { method, settings, parts, outputs, classes, inverse_lengths } = self;
         let m = shared.usable.len();
         let free = common.fit_intercept == Intercept::Free;
         let mut made: Vec<Output> = Vec::new();
@@ -257,8 +276,8 @@ impl RVC {
         let order: usize = parts.iter().map(|p| p.fit.found.covariance.rows()).sum();
         let mut covariance = Matrix::zeros(order, order);
         for Part { fit: FoundMode { found, intercepts }, outputs } in &parts {
-            let scale = |place: usize| shared.squares[shared.usable[place % m.max(1)]].powf(-0.5);
-            let mut factors: Vec<f64> = found.active.iter().map(|&v| scale(v)).collect();
+            let mut factors: Vec<f64> =
+                found.active.iter().map(|&v| inverse_lengths[v % m.max(1)]).collect();
             let start = parameters.len();
             for (local, &output) in outputs.iter().enumerate() {
                 let own = || (0..found.active.len()).filter(|&i| found.active[i] / m == local);
@@ -317,8 +336,8 @@ impl RVC {
             made.push(Output { outcome, intercept: 0.0 });
         }
         let fitted = Fitted {
-            method: "RVC",
-            settings: merge_settings(common, &self.0),
+            method,
+            settings,
             outputs: made,
             lam: None,
             notes,

@@ -153,12 +153,21 @@ where
     ))
 }
 
-/// Settings that choose a basis and its scaling.
-const OF_A_BASIS: [&str; 8] =
-    ["basis", "degree", "gamma", "coef0", "candidates", "landmarks", "centres", "standardize"];
+/// Settings that choose a basis.
+const OF_A_BASIS: [&str; 7] =
+    ["basis", "degree", "gamma", "coef0", "candidates", "landmarks", "centres"];
 
-/// The same for a method whose functions are its own, so that settings of a basis are none of it.
-pub(crate) fn parse_without_basis<Common, Own>(settings: &str, usual: &Own) -> Result<(Common, Own)>
+fn is_of_a_basis(name: &str, others: &[&str]) -> bool {
+    OF_A_BASIS.contains(&name) || others.contains(&name)
+}
+
+/// The same for a method whose functions are its own, so that settings of a basis, and `others`,
+/// are none of it.
+pub(crate) fn parse_without_basis<Common, Own>(
+    settings: &str,
+    usual: &Own,
+    others: &[&str],
+) -> Result<(Common, Own)>
 where
     Common: DeserializeOwned + Serialize + Default,
     Own: DeserializeOwned + Serialize,
@@ -166,9 +175,9 @@ where
     let given: Map<String, Value> = serde_json::from_str(settings).map_err(|e| {
         Error::setting("settings", settings, format!("a JSON object is expected ({e})"))
     })?;
-    let is_none = |name: &&String| OF_A_BASIS.contains(&name.as_str());
+    let is_none = |name: &&String| is_of_a_basis(name, others);
     if let Some(name) = given.keys().find(is_none) {
-        let known = without_basis(&Common::default(), usual);
+        let known = without_basis(&Common::default(), usual, others);
         let known: Vec<&str> =
             known.as_object().map_or(Vec::new(), |m| m.keys().map(|k| &**k).collect());
         return Err(Error::setting(
@@ -181,9 +190,13 @@ where
 }
 
 /// The settings of such a method, as they go into a model file.
-pub(crate) fn without_basis(common: &impl Serialize, own: &impl Serialize) -> Value {
+pub(crate) fn without_basis(
+    common: &impl Serialize,
+    own: &impl Serialize,
+    others: &[&str],
+) -> Value {
     let mut all = object(common);
-    all.retain(|name, _| !OF_A_BASIS.contains(&name.as_str()));
+    all.retain(|name, _| !is_of_a_basis(name, others));
     all.extend(object(own));
     Value::Object(all)
 }

@@ -115,7 +115,7 @@ impl WaveletRVR {
     /// Settings from a JSON object with the names of the table above.
     pub fn from_json(settings: &str) -> Result<Self> {
         let (common, own): (Common, Settings) =
-            parse_without_basis(settings, &Settings::default())?;
+            parse_without_basis(settings, &Settings::default(), &["standardize"])?;
         Ok(Self(Settings { common, ..own }))
     }
 
@@ -171,14 +171,16 @@ impl WaveletRVR {
         if features.columns() != 1 {
             return refused(
                 format!("a wavelet of {} features", features.columns()),
-                "WaveletRVR takes one feature with equally spaced values; RVR takes any".into(),
+                "WaveletRVR takes one feature with equally spaced values; AdaptiveRVR and RVR \
+                 take any"
+                    .into(),
             );
         }
         if let Some(i) = data.weights().and_then(|w| w.iter().position(|w| *w != 1.0)) {
             return refused(
                 format!("a row {} that weighs other than 1", i + 1),
                 "WaveletRVR needs rows of equal weight, which keep wavelets orthogonal; leave \
-                 sample weights out, or take RVR"
+                 sample weights out, or take AdaptiveRVR or RVR"
                     .into(),
             );
         }
@@ -201,7 +203,7 @@ impl WaveletRVR {
                     value: format!("the value is {}", x[i]),
                     expected: format!(
                         "equally spaced values are expected, here {} (in steps of {} from {}); \
-                         RVR takes any",
+                         AdaptiveRVR and RVR take any",
                         number(expected),
                         number(step),
                         number(first)
@@ -290,7 +292,7 @@ impl WaveletRVR {
         let evidence = Evidence {
             method: "WaveletRVR",
             common,
-            settings: without_basis(common, &self.0),
+            settings: without_basis(common, &self.0, &["standardize"]),
             noise: self.0.noise,
             nu: None,
             solver: EvidenceSolver::Fast,

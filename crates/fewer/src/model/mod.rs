@@ -15,7 +15,7 @@ pub use posterior::{Interval, Parameter, Posterior};
 pub use report::{Certificate, CertificateKind, DroppedColumn, Report, SuspectedRow};
 pub use sampled::{Diagnostic, Draws};
 
-use crate::basis::{BlockFunction, FixedBasis, Kernel, KernelFunction, UserFunction};
+use crate::basis::{BlockFunction, FixedBasis, Kernel, KernelFunction, Learnt, UserFunction};
 use crate::data::{DenseView, Encoder, Features, Label, Table, check_features, quoted};
 use crate::design::{Columns, Design};
 use crate::engine::Silent;
@@ -228,6 +228,14 @@ impl Model {
     pub fn kernel(&self) -> Option<&Kernel> {
         match &self.basis {
             FixedBasis::Kernel(kernel) => Some(kernel),
+            _ => None,
+        }
+    }
+
+    /// The kernels kept, where each has a centre and a width of its own.
+    pub fn learnt(&self) -> Option<&Learnt> {
+        match &self.basis {
+            FixedBasis::Learnt(learnt) => Some(learnt),
             _ => None,
         }
     }

@@ -77,6 +77,10 @@ pub struct Report {
     pub tried: Vec<Tried>,
     /// Rows it was fitted on.
     pub rows: usize,
+    /// By how much the fit changes with each feature, where the method says so: the root mean
+    /// square of its slope over the rows, times the deviation of the feature.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub relevances: Vec<f64>,
     /// Columns that took no part.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dropped: Vec<DroppedColumn>,

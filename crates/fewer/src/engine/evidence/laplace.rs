@@ -79,6 +79,37 @@ fn size(v: &[f64]) -> f64 {
     v.iter().fold(0.0, |a: f64, g| a.max(g.abs()))
 }
 
+/// log ∫ p(y | w) p(w) dw by a Gaussian at the mode.
+pub(super) fn log_evidence(mode: &Mode) -> f64 {
+    let logs: f64 = mode.terms.alpha.iter().map(|a| a.ln()).sum();
+    let free = mode.curved.inverse.rows() as f64;
+    let determinants = mode.posterior.log_determinant - mode.curved.log_determinant;
+    mode.joint + 0.5 * (logs + determinants + free * std::f64::consts::TAU.ln())
+}
+
+/// The covariance of the weights and, after them, of the free intercepts, which are
+/// M⁻¹(… − Cᵀw).
+pub(super) fn covariance(mode: &Mode) -> Matrix {
+    let Mode { terms, curved, posterior, .. } = mode;
+    let (k, free) = (terms.len(), curved.inverse.rows());
+    let crossed = multiply(k, posterior.sigma.as_slice(), &curved.crossing);
+    let mut covariance = Matrix::zeros(k + free, k + free);
+    for b in 0..k {
+        covariance.column_mut(b)[..k].copy_from_slice(posterior.sigma.column(b));
+    }
+    for c in 0..free {
+        for i in 0..k {
+            covariance[(i, k + c)] = -crossed[(i, c)];
+            covariance[(k + c, i)] = -crossed[(i, c)];
+        }
+        for d in 0..free {
+            let own = dot(curved.crossing.column(c), crossed.column(d));
+            covariance[(k + c, k + d)] = curved.inverse[(c, d)] + own;
+        }
+    }
+    covariance
+}
+
 /// Maximises the evidence of a likelihood that is at η = 0.
 pub(crate) fn maximise_laplace<'a>(
     rows: &'a Rows<'a>,
@@ -140,21 +171,13 @@ impl<'a> Laplace<'a> {
         Ok(state)
     }
 
-    /// log ∫ p(y | w) p(w) dw by a Gaussian at the mode.
-    fn log_evidence(&self, mode: &Mode) -> f64 {
-        let logs: f64 = mode.terms.alpha.iter().map(|a| a.ln()).sum();
-        let free = mode.curved.inverse.rows() as f64;
-        let determinants = mode.posterior.log_determinant - mode.curved.log_determinant;
-        mode.joint + 0.5 * (logs + determinants + free * std::f64::consts::TAU.ln())
-    }
-
     /// What is maximised.
     fn value_of(&self, mode: &Mode) -> f64 {
         let price = self.prior.price();
         let freedom = if price > 0.0 { price * mode.posterior.freedom() } else { 0.0 };
         let of = |(a, u): (&f64, f64)| self.prior.penalty(1.0 / a, u, 1.0);
         let units = self.units(&mode.terms);
-        self.log_evidence(mode) - freedom - mode.terms.alpha.iter().zip(units).map(of).sum::<f64>()
+        log_evidence(mode) - freedom - mode.terms.alpha.iter().zip(units).map(of).sum::<f64>()
     }
 
     fn units(&self, terms: &Terms) -> Vec<f64> {
@@ -542,31 +565,14 @@ impl<'a> Laplace<'a> {
     }
 
     fn found(self, termination: Termination) -> Result<FoundMode> {
-        let Mode { terms, intercepts, curved, posterior, .. } = &self.at;
-        let (k, free) = (terms.len(), curved.inverse.rows());
-        // Weights first; then intercepts, which are M⁻¹(… − Cᵀw).
-        let crossed = multiply(k, posterior.sigma.as_slice(), &curved.crossing);
-        let mut covariance = Matrix::zeros(k + free, k + free);
-        for b in 0..k {
-            covariance.column_mut(b)[..k].copy_from_slice(posterior.sigma.column(b));
-        }
-        for c in 0..free {
-            for i in 0..k {
-                covariance[(i, k + c)] = -crossed[(i, c)];
-                covariance[(k + c, i)] = -crossed[(i, c)];
-            }
-            for d in 0..free {
-                let own = dot(curved.crossing.column(c), crossed.column(d));
-                covariance[(k + c, k + d)] = curved.inverse[(c, d)] + own;
-            }
-        }
+        let Mode { terms, intercepts, .. } = &self.at;
         let found = Found {
             active: terms.places.clone(),
             mean: terms.weights.clone(),
-            covariance,
+            covariance: covariance(&self.at),
             alpha: terms.alpha.clone(),
             noise: 1.0,
-            log_evidence: self.log_evidence(&self.at),
+            log_evidence: log_evidence(&self.at),
             objective: self.value,
             gain: self.gain,
             lam: self.prior.lam(),

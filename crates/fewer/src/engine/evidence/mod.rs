@@ -11,6 +11,7 @@ mod dictionary;
 mod laplace;
 #[cfg(test)]
 mod laplace_tests;
+mod learnt;
 mod linearised;
 mod mode;
 mod noise;
@@ -28,6 +29,7 @@ mod tests;
 pub(crate) use block::block;
 pub(crate) use dictionary::{Dictionary, FromGram, FromRows};
 pub(crate) use laplace::{FoundMode, maximise_laplace};
+pub(crate) use learnt::{Learning, Sample, learn, learn_labels};
 pub(crate) use mode::Rows;
 pub(crate) use orthonormal::{Orthonormal, orthonormal};
 pub(crate) use sweep::sweep;

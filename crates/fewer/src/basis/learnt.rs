@@ -1,0 +1,410 @@
+//! Kernels that each have a centre and a width of their own (Tzikas et al. 2009, sec. III).
+
+use super::linear::whole;
+use super::rounded;
+use crate::data::Features;
+use crate::design::Columns;
+use crate::linalg::{Layout, Matrix, Tile, dot};
+use crate::model::number;
+use crate::special::exp_of_multiples;
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+
+/// The form of a learnt function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Family {
+    /// exp(−Σ (x − m)²/h²).
+    Rbf,
+    /// exp(−Σ |x − m|/h).
+    Laplacian,
+    /// A feature itself: a linear trend.
+    Linear,
+}
+
+/// A kernel at m of width h, or a feature.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "family", rename_all = "snake_case")]
+pub(crate) enum Shape {
+    Rbf {
+        centre: Vec<f64>,
+        /// One width, or one for each input.
+        width: Vec<f64>,
+    },
+    Laplacian {
+        centre: Vec<f64>,
+        width: Vec<f64>,
+    },
+    Linear {
+        feature: usize,
+    },
+}
+
+impl Shape {
+    pub fn family(&self) -> Family {
+        match self {
+            Shape::Rbf { .. } => Family::Rbf,
+            Shape::Laplacian { .. } => Family::Laplacian,
+            Shape::Linear { .. } => Family::Linear,
+        }
+    }
+
+    /// A kernel of the parameters (m, log h).
+    pub fn of(family: Family, parameters: &[f64], inputs: usize) -> Self {
+        let centre = parameters[..inputs].to_vec();
+        let width = parameters[inputs..].iter().map(|l| l.exp()).collect();
+        match family {
+            Family::Laplacian => Shape::Laplacian { centre, width },
+            _ => Shape::Rbf { centre, width },
+        }
+    }
+
+    /// Centre and width of a kernel.
+    pub fn kernel(&self) -> Option<(&[f64], &[f64])> {
+        match self {
+            Shape::Rbf { centre, width } | Shape::Laplacian { centre, width } => {
+                Some((centre, width))
+            }
+            Shape::Linear { .. } => None,
+        }
+    }
+
+    /// (m, log h); nothing for a feature.
+    pub fn parameters(&self) -> Vec<f64> {
+        let Some((centre, width)) = self.kernel() else { return Vec::new() };
+        centre.iter().copied().chain(width.iter().map(|h| h.ln())).collect()
+    }
+
+    /// Its values where the inputs are `x`, column after column.
+    pub fn write(&self, x: &[f64], out: &mut [f64]) {
+        let n = out.len();
+        let (centre, width) = match self {
+            Shape::Linear { feature } => {
+                return out.copy_from_slice(&x[feature * n..][..n]);
+            }
+            Shape::Rbf { centre, width } | Shape::Laplacian { centre, width } => (centre, width),
+        };
+        out.fill(0.0);
+        let squared = self.family() == Family::Rbf;
+        for (j, m) in centre.iter().enumerate() {
+            let inverse = 1.0 / width[j.min(width.len() - 1)];
+            add_distances(&x[j * n..][..n], *m, inverse, squared, out);
+        }
+        exp_of_multiples(-1.0, out);
+    }
+
+    /// Σ g ∂φ/∂(m, log h) over the rows, where the values are `values`.
+    pub fn contract(&self, x: &[f64], values: &[f64], g: &[f64]) -> Vec<f64> {
+        let Some((centre, width)) = self.kernel() else { return Vec::new() };
+        let n = values.len();
+        let moved: Vec<f64> = values.iter().zip(g).map(|(v, g)| v * g).collect();
+        let mut out = vec![0.0; centre.len() + width.len()];
+        let squared = self.family() == Family::Rbf;
+        for (j, m) in centre.iter().enumerate() {
+            let place = j.min(width.len() - 1);
+            let inverse = 1.0 / width[place];
+            let (first, second) = sums(&x[j * n..][..n], *m, inverse, squared, &moved);
+            out[j] = first * inverse;
+            out[centre.len() + place] += second;
+        }
+        out
+    }
+}
+
+/// Adds |x − m|/h, or its square.
+fn add_distances(x: &[f64], m: f64, inverse: f64, squared: bool, out: &mut [f64]) {
+    pulp::Arch::new().dispatch(|| {
+        if squared {
+            out.iter_mut().zip(x).for_each(|(o, x)| {
+                let u = (x - m) * inverse;
+                *o += u * u;
+            });
+        } else {
+            out.iter_mut().zip(x).for_each(|(o, x)| *o += ((x - m) * inverse).abs());
+        }
+    });
+}
+
+/// With u = (x − m)/h: Σ 2gu and Σ 2gu² for squares, Σ g sign(u) and Σ g|u| else.
+fn sums(x: &[f64], m: f64, inverse: f64, squared: bool, g: &[f64]) -> (f64, f64) {
+    const LANES: usize = 8;
+    pulp::Arch::new().dispatch(|| {
+        let (mut first, mut second) = ([0.0; LANES], [0.0; LANES]);
+        for (x, g) in x.chunks(LANES).zip(g.chunks(LANES)) {
+            for (l, (x, g)) in x.iter().zip(g).enumerate() {
+                let u = (x - m) * inverse;
+                let slope = if squared {
+                    2.0 * u
+                } else if u == 0.0 {
+                    0.0
+                } else {
+                    u.signum()
+                };
+                first[l] += g * slope;
+                second[l] += g * slope * u;
+            }
+        }
+        (first.iter().sum(), second.iter().sum())
+    })
+}
+
+/// Learnt kernels, in inputs that are shifted and scaled.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Learnt {
+    /// (d,) Inputs are (x − shift)·scale inside, where `inner` shapes are.
+    shift: Vec<f64>,
+    scale: Vec<f64>,
+    inner: Vec<Shape>,
+}
+
+impl Learnt {
+    pub(crate) fn new(shift: Vec<f64>, scale: Vec<f64>, inner: Vec<Shape>) -> Self {
+        Self { shift, scale, inner }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.inner.len()
+    }
+
+    /// The form of function `k`.
+    pub fn family(&self, k: usize) -> Family {
+        self.inner[k].family()
+    }
+
+    /// The centre of kernel `k` in the units of the data; none for a feature.
+    pub fn centre(&self, k: usize) -> Option<Vec<f64>> {
+        let (centre, _) = self.inner[k].kernel()?;
+        let units = self.shift.iter().zip(&self.scale);
+        let outer = |(m, (shift, scale)): (&f64, (&f64, &f64))| {
+            if *scale > 0.0 { shift + m / scale } else { *shift }
+        };
+        Some(centre.iter().zip(units).map(outer).collect())
+    }
+
+    /// The width of kernel `k` along each feature, in the units of the data; infinite along those
+    /// that were constant.
+    pub fn width(&self, k: usize) -> Option<Vec<f64>> {
+        let (_, width) = self.inner[k].kernel()?;
+        let of = |(j, scale): (usize, &f64)| width[j.min(width.len() - 1)] / scale;
+        Some(self.scale.iter().enumerate().map(of).collect())
+    }
+
+    pub(super) fn name(&self, k: usize, features: &[String]) -> String {
+        /// Features a name lists, and how many times the narrowest width leaves one out.
+        const LISTED: usize = 5;
+        const WIDE: f64 = 10.0;
+        let shape = &self.inner[k];
+        let family = match shape {
+            Shape::Rbf { .. } => "rbf",
+            Shape::Laplacian { .. } => "laplacian",
+            Shape::Linear { feature } => return features[*feature].clone(),
+        };
+        let short = |v: f64| number(rounded(v));
+        let (centre, width) =
+            (self.centre(k).unwrap_or_default(), self.width(k).unwrap_or_default());
+        let (_, inner) = shape.kernel().unwrap_or_default();
+        let own = inner.len() > 1 || features.len() == 1;
+        let narrowest = inner.iter().fold(f64::INFINITY, |a, h| a.min(*h));
+        let counts = |j: &usize| {
+            self.scale[*j] > 0.0 && inner[(*j).min(inner.len() - 1)] <= WIDE * narrowest
+        };
+        let shown: Vec<usize> = (0..features.len()).filter(counts).collect();
+        let place = |&j: &usize| {
+            let at = format!("{} = {}", features[j], short(centre[j]));
+            if own { format!("{at} ± {}", short(width[j])) } else { at }
+        };
+        let mut parts: Vec<String> = shown.iter().take(LISTED).map(place).collect();
+        if shown.len() > LISTED {
+            parts.push("…".into());
+        }
+        if !own {
+            parts.push(format!("width {}", short(inner[0])));
+        }
+        format!("{family}({})", parts.join(", "))
+    }
+
+    pub(super) fn keep(&self, chosen: &[usize]) -> Self {
+        Self { inner: chosen.iter().map(|&k| self.inner[k].clone()).collect(), ..self.clone() }
+    }
+
+    pub(super) fn fits(&self, features: usize) -> bool {
+        let fits = |shape: &Shape| match shape {
+            Shape::Linear { feature } => *feature < features,
+            Shape::Rbf { centre, width } | Shape::Laplacian { centre, width } => {
+                centre.len() == features
+                    && (width.len() == 1 || width.len() == features)
+                    && width.iter().all(|h| *h > 0.0)
+            }
+        };
+        self.shift.len() == features && self.scale.len() == features && self.inner.iter().all(fits)
+    }
+
+    pub(super) fn columns<'a>(&'a self, x: Features<'a>) -> Box<dyn Columns + 'a> {
+        Box::new(Evaluated { basis: self, inner: whole(x) })
+    }
+
+    /// Inputs as they are inside, column after column.
+    pub(crate) fn inner_inputs(x: &Matrix, shift: &[f64], scale: &[f64]) -> Matrix {
+        let mut out = x.clone();
+        for j in 0..x.columns() {
+            out.column_mut(j).iter_mut().for_each(|v| *v = (*v - shift[j]) * scale[j]);
+        }
+        out
+    }
+
+    /// What the weight of function `k` of inner inputs is multiplied by for its own units.
+    pub(crate) fn factor(&self, k: usize) -> f64 {
+        match &self.inner[k] {
+            Shape::Linear { feature } => self.scale[*feature],
+            _ => 1.0,
+        }
+    }
+
+    /// The mean square slope of Σ w φ along each feature over rows of inner inputs, in those units;
+    /// rows count for the squares of `root`, or for 1 where it is empty.
+    pub(crate) fn mean_square_slopes(
+        &self,
+        weights: &[f64],
+        inner: &Matrix,
+        root: &[f64],
+    ) -> Vec<f64> {
+        let n = inner.rows();
+        let mut slopes = Matrix::zeros(n, self.shift.len());
+        let mut values = vec![0.0; n];
+        for (shape, weight) in self.inner.iter().zip(weights) {
+            let Some((centre, width)) = shape.kernel() else {
+                if let Shape::Linear { feature } = shape {
+                    let slope = weight / self.scale[*feature];
+                    slopes.column_mut(*feature).iter_mut().for_each(|s| *s += slope);
+                }
+                continue;
+            };
+            shape.write(inner.as_slice(), &mut values);
+            for (j, m) in centre.iter().enumerate() {
+                let h = width[j.min(width.len() - 1)];
+                let x = inner.column(j);
+                for (i, slope) in slopes.column_mut(j).iter_mut().enumerate() {
+                    let u = (x[i] - m) / h;
+                    let factor = match shape.family() {
+                        Family::Rbf => 2.0 * u,
+                        _ if u == 0.0 => 0.0,
+                        _ => u.signum(),
+                    };
+                    *slope -= weight * values[i] * factor / h;
+                }
+            }
+        }
+        let total = if root.is_empty() { n as f64 } else { dot(root, root) };
+        let root_of = |i: usize| root.get(i).copied().unwrap_or(1.0);
+        let square = |(i, s): (usize, &f64)| (root_of(i) * s).powi(2);
+        let mean = |j: usize| slopes.column(j).iter().enumerate().map(square).sum::<f64>() / total;
+        (0..self.shift.len()).map(mean).collect()
+    }
+}
+
+/// Learnt kernels at rows of x.
+struct Evaluated<'a> {
+    basis: &'a Learnt,
+    inner: Box<dyn Columns + 'a>,
+}
+
+impl Columns for Evaluated<'_> {
+    fn rows(&self) -> usize {
+        self.inner.rows()
+    }
+
+    fn columns(&self) -> usize {
+        self.basis.inner.len()
+    }
+
+    fn fill(&self, rows: Range<usize>, columns: &[usize], tile: &mut Tile) {
+        let (n, d) = (rows.len(), self.basis.shift.len());
+        let all: Vec<usize> = (0..d).collect();
+        let mut source = Tile::default();
+        self.inner.fill(rows, &all, &mut source);
+        let mut x = Matrix::zeros(n, d);
+        for j in 0..d {
+            let (shift, scale) = (self.basis.shift[j], self.basis.scale[j]);
+            let column = x.column_mut(j).iter_mut().enumerate();
+            column.for_each(|(i, v)| *v = (source.get(i, j) - shift) * scale);
+        }
+        tile.reset(n, columns.len(), Layout::Columns);
+        let target = tile.values_mut().chunks_exact_mut(n.max(1));
+        for (&k, out) in columns.iter().zip(target) {
+            match &self.basis.inner[k] {
+                // A feature is itself, in its own units.
+                Shape::Linear { feature } => {
+                    out.iter_mut().enumerate().for_each(|(i, o)| *o = source.get(i, *feature));
+                }
+                shape => shape.write(x.as_slice(), out),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::uniform;
+
+    #[test]
+    fn contractions_are_derivatives() {
+        let mut next = uniform(4);
+        let (n, d) = (23, 3);
+        let x: Vec<f64> = (0..n * d).map(|_| 4.0 * next() - 2.0).collect();
+        let g: Vec<f64> = (0..n).map(|_| next() - 0.5).collect();
+        for family in [Family::Rbf, Family::Laplacian] {
+            for widths in [1, d] {
+                let parameters: Vec<f64> = (0..d + widths).map(|_| next() - 0.3).collect();
+                let value = |parameters: &[f64]| {
+                    let mut out = vec![0.0; n];
+                    Shape::of(family, parameters, d).write(&x, &mut out);
+                    out
+                };
+                let sum = |parameters: &[f64]| crate::linalg::dot(&value(parameters), &g);
+                let shape = Shape::of(family, &parameters, d);
+                let found = shape.contract(&x, &value(&parameters), &g);
+                for k in 0..parameters.len() {
+                    let at = |step: f64| {
+                        let mut moved = parameters.clone();
+                        moved[k] += step;
+                        sum(&moved)
+                    };
+                    let expected = (at(1e-5) - at(-1e-5)) / 2e-5;
+                    assert!((found[k] - expected).abs() < 1e-8, "{family:?} {widths} {k}");
+                }
+                let again = shape.parameters();
+                assert!(again.iter().zip(&parameters).all(|(a, b)| (a - b).abs() < 1e-15));
+            }
+        }
+    }
+
+    #[test]
+    fn slopes_are_those_of_the_sum() {
+        let shapes = vec![
+            Shape::Rbf { centre: vec![0.3, -0.2], width: vec![0.8] },
+            Shape::Laplacian { centre: vec![-0.5, 0.1], width: vec![0.5, 2.0] },
+            Shape::Linear { feature: 1 },
+        ];
+        let weights = [1.5, -2.0, 0.7];
+        let basis = Learnt::new(vec![0.0; 2], vec![1.0; 2], shapes);
+        let at = |x: [f64; 2]| {
+            let value = |(s, w): (&Shape, &f64)| {
+                let mut out = [0.0];
+                s.write(&x, &mut out);
+                w * out[0]
+            };
+            basis.inner.iter().zip(&weights).map(value).sum::<f64>()
+        };
+        let point = Matrix::from_columns(1, 2, vec![0.15, 0.45]);
+        let found = basis.mean_square_slopes(&weights, &point, &[]);
+        let h = 1e-6;
+        let slopes = [
+            (at([0.15 + h, 0.45]) - at([0.15 - h, 0.45])) / (2.0 * h),
+            (at([0.15, 0.45 + h]) - at([0.15, 0.45 - h])) / (2.0 * h),
+        ];
+        for (found, slope) in found.iter().zip(slopes) {
+            assert!((found - slope * slope).abs() < 1e-7, "{found} {slope}");
+        }
+    }
+}

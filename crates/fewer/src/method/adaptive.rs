@@ -1,0 +1,204 @@
+//! What methods with learnt kernels share: their inputs, and their columns as other methods know
+//! theirs.
+
+use super::common::{Common, Shared};
+use super::settings::{Intercept, check_count};
+use crate::basis::{Family, FixedBasis, Learnt};
+use crate::data::{Dataset, DenseView, Moments, Units};
+use crate::design::{Columns, DenseColumns};
+use crate::engine::Observer;
+use crate::engine::evidence::Sample;
+use crate::error::{Error, Result};
+use crate::linalg::Matrix;
+use crate::model::DroppedColumn;
+use std::sync::Arc;
+
+/// Values are rounded to 2 to minus this of their deviation. A climb among many maxima magnifies
+/// differences in the last bits, which other units bring, until it ends elsewhere.
+const GRAIN: i32 = 36;
+
+pub(super) fn grain(deviation: f64) -> f64 {
+    (deviation.log2().round() - f64::from(GRAIN)).exp2()
+}
+
+pub(super) fn check_learning(families: &[Family], starts: usize) -> Result<()> {
+    check_count("starts", Some(starts))?;
+    if families.is_empty() {
+        return Err(Error::setting(
+            "families",
+            "[]",
+            "at least one of rbf, laplacian and linear is expected",
+        ));
+    }
+    Ok(())
+}
+
+/// Inputs as kernels take them.
+pub(super) struct Inputs {
+    /// (n, d) (x − shift)·scale.
+    inner: Matrix,
+    pub shift: Vec<f64>,
+    /// 0 for inputs that do not vary.
+    pub scale: Vec<f64>,
+    deviation: Vec<f64>,
+    pub dropped: Vec<DroppedColumn>,
+}
+
+impl Inputs {
+    /// With the units of the target; `linear` is whether features are functions as well.
+    pub fn new(
+        common: &Common,
+        linear: bool,
+        data: &Dataset<'_>,
+        y: &[f64],
+        weights: Option<&[f64]>,
+        observer: &dyn Observer,
+    ) -> Result<(Self, Units)> {
+        let needed = 16.0 * (data.rows() * data.features().columns()) as f64;
+        if needed > common.memory_limit {
+            return Err(Error::memory(
+                "a dense copy of the inputs".into(),
+                needed,
+                common.memory_limit,
+                "raise memory_limit or give fewer features",
+            ));
+        }
+        let free = common.fit_intercept == Intercept::Free;
+        let x = data.features().to_matrix();
+        let (n, d) = (x.rows(), x.columns());
+        let all: Vec<usize> = (0..d).collect();
+        let columns = DenseColumns::Borrowed(DenseView::of_columns(x.as_slice(), n, d));
+        let moments = Moments::of(&columns, &all, y, weights, false, observer)?;
+        let units = moments.units(true, free);
+        let names = data.names();
+        let too_large = |what: String| Error::Unavailable {
+            what,
+            hint: "its values are too large for floating point; rescale it".into(),
+        };
+        if let Some(j) = units.deviation.iter().position(|v| !v.is_finite()) {
+            return Err(too_large(format!("the variance of '{}'", names[j])));
+        }
+        if !units.target_deviation.is_finite() {
+            return Err(too_large("the variance of the target".into()));
+        }
+        // Squares of distances must be numbers.
+        let extreme = |v: &f64| *v > 0.0 && !(1e-140..1e140).contains(v);
+        if let (false, Some(j)) = (common.standardize, units.deviation.iter().position(extreme)) {
+            return Err(Error::Unavailable {
+                what: format!("kernels of '{}' in its own units", names[j]),
+                hint: "its values are too large or too small; rescale it or set standardize".into(),
+            });
+        }
+        let scale: Vec<f64> = units
+            .deviation
+            .iter()
+            .map(|&deviation| match (deviation > 0.0, common.standardize) {
+                (true, true) => 1.0 / deviation,
+                (true, false) => 1.0,
+                // A constant input tells rows apart in nothing.
+                (false, _) => 0.0,
+            })
+            .collect();
+        let dropped: Vec<DroppedColumn> = (0..d)
+            .filter(|&j| scale[j] == 0.0)
+            .map(|j| DroppedColumn { name: names[j].clone(), reason: "constant".into() })
+            .collect();
+        // Without a free intercept a feature is itself, not what it is about its mean.
+        let shift = if free || !linear { units.mean.clone() } else { vec![0.0; d] };
+        let mut inner = Learnt::inner_inputs(&x, &shift, &scale);
+        for j in (0..d).filter(|&j| scale[j] > 0.0) {
+            let fine = grain(units.deviation[j] * scale[j]);
+            inner.column_mut(j).iter_mut().for_each(|v| *v = (*v / fine).round() * fine + 0.0);
+        }
+        Ok((Self { inner, shift, scale, deviation: units.deviation.clone(), dropped }, units))
+    }
+
+    /// Whether no input varies.
+    pub fn are_constant(&self) -> bool {
+        self.scale.iter().all(|s| *s == 0.0)
+    }
+
+    /// Rows of positive weight whose inputs or keys differ, each with the weight of all that are
+    /// equal to it, in an order that does not depend on that of the rows.
+    pub fn distinct(&self, keys: &[f64], weights: Option<&[f64]>) -> Vec<(usize, f64)> {
+        let weight_of = |i: usize| weights.map_or(1.0, |w| w[i]);
+        let mut order: Vec<usize> = (0..keys.len()).filter(|&i| weight_of(i) > 0.0).collect();
+        let inner = &self.inner;
+        let compare = |a: usize, b: usize| {
+            let columns = (0..inner.columns()).map(|j| inner[(a, j)].total_cmp(&inner[(b, j)]));
+            columns.fold(keys[a].total_cmp(&keys[b]), |order, next| order.then(next))
+        };
+        order.sort_unstable_by(|&a, &b| compare(a, b).then(a.cmp(&b)));
+        order
+            .chunk_by(|&a, &b| compare(a, b).is_eq())
+            .map(|equal| (equal[0], equal.iter().map(|&i| weight_of(i)).sum()))
+            .collect()
+    }
+
+    /// These rows with their weights, and their targets.
+    pub fn sample(&self, chosen: &[(usize, f64)], target: &[f64]) -> Sample {
+        let mut x = Matrix::zeros(chosen.len(), self.inner.columns());
+        for j in 0..self.inner.columns() {
+            let from = self.inner.column(j);
+            x.column_mut(j).iter_mut().zip(chosen).for_each(|(v, c)| *v = from[c.0]);
+        }
+        let one = chosen.iter().all(|c| c.1 == 1.0);
+        let root = if one { Vec::new() } else { chosen.iter().map(|c| c.1.sqrt()).collect() };
+        let target = chosen.iter().map(|c| c.1.sqrt() * target[c.0]).collect();
+        let weight = chosen.iter().map(|c| c.1).sum();
+        Sample { x: Arc::new(x), target, root, weight, count: weight, blame: Vec::new() }
+    }
+
+    pub fn learnt(&self, shapes: Vec<crate::basis::Shape>) -> Learnt {
+        Learnt::new(self.shift.clone(), self.scale.clone(), shapes)
+    }
+
+    /// By how much a sum of learnt functions changes with each input, at the rows of a sample.
+    pub fn relevances(&self, learnt: &Learnt, weights: &[f64], rows: &Sample) -> Vec<f64> {
+        let slopes = learnt.mean_square_slopes(weights, &rows.x, &rows.root);
+        let of = |(j, slope): (usize, f64)| slope.sqrt() * self.scale[j] * self.deviation[j];
+        slopes.into_iter().enumerate().map(of).collect()
+    }
+}
+
+/// The learnt columns as other methods know theirs.
+pub(super) fn shared<'s>(
+    common: &Common,
+    data: &'s Dataset<'_>,
+    (y, weights): (&[f64], Option<&[f64]>),
+    fixed: &'s FixedBasis,
+    columns: &dyn Columns,
+    observer: &'s dyn Observer,
+) -> Result<Shared<'s>> {
+    let free = common.fit_intercept == Intercept::Free;
+    let all: Vec<usize> = (0..columns.columns()).collect();
+    let moments = Moments::of(columns, &all, y, weights, false, observer)?;
+    let mut units = moments.units(free, free);
+    units.deviation.fill(1.0);
+    let mut squares = moments.in_units(&units).squares;
+    if common.fit_intercept == Intercept::Penalised {
+        units.mean.push(0.0);
+        units.deviation.push(1.0);
+        squares.push(data.rows() as f64);
+    }
+    let count = units.mean.len();
+    Ok(Shared {
+        design: None,
+        gram: None,
+        squares,
+        cross: vec![0.0; count],
+        scale: vec![units.target_unit(); count],
+        units,
+        usable: (0..count).collect(),
+        dropped: Vec::new(),
+        weight: data.rows() as f64,
+        rows: data.rows(),
+        fixed,
+        features: data.names(),
+        target: data.target_name(),
+        kernel: true,
+        distinct: usize::MAX,
+        deadline: None,
+        observer,
+    })
+}

@@ -1,0 +1,136 @@
+"""Relevance vector regression with kernels that are learnt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fewer import _core
+from fewer._base import Intercept, RandomState, Regressor, Variant
+from fewer._docs import documented
+from fewer.rvr import Sparsity
+
+Family = Literal["rbf", "laplacian", "linear"]
+
+
+@documented
+class AdaptiveRVR(Regressor):
+    """Relevance vector regression in which each kernel learns its own centre and width.
+
+    Kernels are added one after the other where they raise [1]_ ::
+
+        log p(y | γ, σ²) − c · (effective number of parameters) − κ p · ½ log(var y / σ²)
+
+    most, in which c is `sparsity`, κ `parameter_price`, and p the number of widths and of
+    coordinates of centres; centres and widths of all of them climb the same objective
+    together, and kernels that become worthless go. No kernel parameter is left to choose, and a
+    function may be smooth here and rough there. The objective has many maxima: which of them a fit
+    ends at depends on `random_state`.
+
+    Widths stay between half the distance of neighbouring rows and twice the span of the data,
+    centres within its range, and a kernel that touches no row pays for it.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_terms,)
+        Weights of the terms.
+    centres_ : ndarray of shape (n_terms, n_features)
+        Centres of the kernels, in the units of the data; NaN for linear terms.
+    widths_ : ndarray of shape (n_terms, n_features)
+        Widths h of the kernels along each feature, in the units of the data; NaN for linear terms.
+    families_ : list of str
+        The family of each term.
+    feature_relevances_ : ndarray of shape (n_features,)
+        By how much the fit changes with each feature: the root mean square of its slope over the
+        training rows, times the standard deviation of the feature.
+    intercept_ : float
+        The intercept.
+    noise_std_ : float
+        Standard deviation of the noise.
+    log_evidence_ : float
+        log p(y) with the weights integrated out.
+    {attributes}
+
+    See Also
+    --------
+    fewer.RVR : Kernels of one width, centred on training rows.
+    fewer.WaveletRVR : Wavelets, for equally spaced points.
+    fewer.plots.kernels : The kernels under the fit.
+
+    References
+    ----------
+    .. [1] D. G. Tzikas, A. C. Likas, N. P. Galatsanos, "Sparse Bayesian modeling with adaptive
+       kernel learning", IEEE Transactions on Neural Networks 20(6), 926-937, 2009.
+
+    Examples
+    --------
+    A broad hill with a narrow spike on it:
+
+    >>> import numpy as np
+    >>> from fewer import AdaptiveRVR
+    >>> rng = np.random.default_rng(0)
+    >>> x = np.sort(rng.uniform(0, 10, size=200))
+    >>> y = np.exp(-((x - 4) ** 2) / 4) + np.exp(-((x - 7) ** 2) / 0.02)
+    >>> model = AdaptiveRVR().fit(x[:, np.newaxis], y + 0.05 * rng.normal(size=200))
+    >>> model.n_terms_
+    2
+    >>> np.sort(model.centres_[:, 0]).round(1)
+    array([4., 7.])
+    """
+
+    _method = "AdaptiveRVR"
+    basis: ClassVar[str] = "learnt"
+
+    def __init__(
+        self,
+        *,
+        sparsity: Sparsity = "bic",
+        families: Sequence[Family] = ("rbf",),
+        anisotropic: bool = False,
+        starts: int = 50,
+        parameter_price: float = 0.25,
+        noise: float | None = None,
+        standardize: bool = True,
+        fit_intercept: Intercept = True,
+        variant: Variant = "exact",
+        max_terms: int | None = None,
+        tol: float = 1e-8,
+        max_iter: int = 10000,
+        max_time: float | None = None,
+        memory_limit: float = 4e9,
+        random_state: RandomState | None = 0,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.sparsity = sparsity
+        self.families = families
+        self.anisotropic = anisotropic
+        self.starts = starts
+        self.parameter_price = parameter_price
+        self.noise = noise
+        self.standardize = standardize
+        self.fit_intercept = fit_intercept
+        self.variant = variant
+        self.max_terms = max_terms
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.memory_limit = memory_limit
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _read(self, model: _core.Model) -> None:
+        super()._read(model)
+        families, centres, widths = model.learnt or ([], None, None)
+        self.families_: list[str] = families
+        self.centres_: NDArray[np.float64] | None = centres
+        self.widths_: NDArray[np.float64] | None = widths
+        self.feature_relevances_ = model.relevances

@@ -1,0 +1,133 @@
+"""AdaptiveRVR, AdaptiveRVC and WaveletRVR."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import fewer
+from fewer import RVR, AdaptiveRVC, AdaptiveRVR, WaveletRVR
+
+
+def doppler(rows, noise=0.1, seed=0):
+    x = (np.arange(rows) + 0.5) / rows
+    clean = np.sqrt(x * (1 - x)) * np.sin(2 * np.pi * 1.05 / (x + 0.05))
+    return x[:, np.newaxis], clean, clean + noise * np.random.default_rng(seed).normal(size=rows)
+
+
+def test_smooth_here_and_rough_there():
+    X, clean, y = doppler(200)
+    adaptive = AdaptiveRVR().fit(X, y)
+    fixed = RVR(gamma="cv", sparsity="bic").fit(X, y)
+    error = [np.mean((model.predict(X) - clean) ** 2) for model in (adaptive, fixed)]
+    assert error[0] < error[1]
+    assert adaptive.n_terms_ < fixed.n_terms_
+    # Narrow kernels where the function is rough.
+    order = np.argsort(adaptive.centres_[:, 0])
+    widths = adaptive.widths_[order, 0]
+    assert np.median(widths[: len(widths) // 2]) < 0.5 * np.median(widths[len(widths) // 2 :])
+
+
+def test_predictions_follow_from_the_attributes():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(150, 2)) * [1.0, 100.0]
+    y = np.exp(-(X[:, 0] ** 2)) + 0.003 * X[:, 1] + 0.05 * rng.normal(size=150)
+    model = AdaptiveRVR(families=["rbf", "linear"], anisotropic=True).fit(X, y)
+    total = np.full(150, model.intercept_)
+    for k, family in enumerate(model.families_):
+        distance = (X - model.centres_[k]) / model.widths_[k]
+        if family == "linear":
+            feature = ["x1", "x2"].index(model.terms_[k])
+            total += model.coef_[k] * X[:, feature]
+        else:
+            total += model.coef_[k] * np.exp(-(distance**2).sum(axis=1))
+    np.testing.assert_allclose(model.predict(X), total, rtol=1e-9)
+    assert model.feature_relevances_.shape == (2,)
+    _, std = model.predict(X, return_std=True)
+    assert (std >= model.noise_std_).all()
+    assert len(model.explain().terms) == model.n_terms_
+
+
+def test_seeds_and_files(tmp_path):
+    X, _, y = doppler(128)
+    model = AdaptiveRVR(random_state=3).fit(X, y)
+    again = clone(model).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), again.predict(X))
+    path = tmp_path / "model.json"
+    model.save(path)
+    loaded = fewer.load(path)
+    np.testing.assert_array_equal(model.predict(X), loaded.predict(X))
+    np.testing.assert_array_equal(model.widths_, loaded.widths_)
+    assert loaded.get_params()["families"] == ["rbf"]
+
+
+@pytest.mark.parametrize("kind", ["cluster", "far"])
+def test_new_rows_do_not_explode(kind):
+    """Rows in gaps of the training data, and far beyond it."""
+    rng = np.random.default_rng(2)
+    X = np.vstack([rng.normal(size=(60, 3)), 8 + rng.normal(size=(60, 3))])
+    y = np.sin(X[:, 0]) + X[:, 1] / 4 + 0.1 * rng.normal(size=120)
+    new = rng.uniform(0, 8, size=(500, 3)) if kind == "cluster" else 100 * rng.normal(size=(500, 3))
+    predicted = AdaptiveRVR().fit(X, y).predict(new)
+    assert np.abs(predicted - y.mean()).max() < 5 * np.ptp(y)
+
+
+@pytest.mark.parametrize("names", [["a", "b"], ["a", "b", "c"]])
+def test_labels(names, tmp_path):
+    rng = np.random.default_rng(3)
+    codes = np.arange(150) % len(names)
+    X = rng.normal(size=(150, 2)) + 3 * np.array([[0, 0], [2, 0], [0, 2]])[codes]
+    y = np.array(names)[codes]
+    model = AdaptiveRVC().fit(X, y)
+    assert model.score(X, y) > 0.95
+    outputs = 1 if len(names) == 2 else 3
+    assert model.coef_.shape == (outputs, model.n_terms_)
+    eta = np.tile(model.intercept_, (150, 1))
+    for k in range(model.n_terms_):
+        distance = (X - model.centres_[k]) / model.widths_[k]
+        eta += model.coef_[:, k] * np.exp(-(distance**2).sum(axis=1, keepdims=True))
+    plain = 1 / (1 + np.exp(-eta))
+    plain = np.hstack([1 - plain, plain]) if outputs == 1 else plain / plain.sum(axis=1)[:, None]
+    np.testing.assert_allclose(model.predict_proba(X, moderated=False), plain, atol=1e-9)
+    moderated = model.predict_proba(X)
+    np.testing.assert_allclose(moderated.sum(axis=1), 1)
+    assert moderated.max() < plain.max()
+    assert all(term[0].startswith("rbf(x1 = ") for term in model.explain().terms)
+    model.save(tmp_path / "model.json")
+    loaded = fewer.load(tmp_path / "model.json")
+    assert isinstance(loaded, AdaptiveRVC)
+    np.testing.assert_array_equal(loaded.predict_proba(X), moderated)
+
+
+def test_wavelets():
+    X, clean, y = doppler(256)
+    model = WaveletRVR().fit(X, y)
+    assert np.mean((model.predict(X) - clean) ** 2) < 0.01
+    assert model.coef_.shape == (256,)
+    assert np.count_nonzero(model.coef_) == model.n_terms_
+    middle = model.predict((X[10] + X[11])[np.newaxis] / 2)[0]
+    np.testing.assert_allclose(middle, model.predict(X[10:12]).mean())
+    model.predict_interval(X)
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (np.arange(32.0).reshape(16, 2), "one feature"),
+        (np.arange(12.0)[:, np.newaxis], "give 8 or 16 rows"),
+        (np.arange(16.0)[:, np.newaxis] ** 2, "equally spaced"),
+        (np.zeros((16, 1)), "equally spaced"),
+    ],
+)
+def test_wavelets_refuse_what_does_not_suit_them(X, message):
+    with pytest.raises(ValueError, match=message):
+        WaveletRVR().fit(X, np.arange(float(len(X))))
+
+
+def test_wavelets_of_padded_rows():
+    X, clean, y = doppler(200, noise=0.05)
+    model = WaveletRVR(padding="symmetric").fit(X, y)
+    assert np.mean((model.predict(X) - clean) ** 2) < 0.01
+    with pytest.raises(ValueError, match="known wavelets"):
+        WaveletRVR(wavelet="mexican", padding="symmetric").fit(X, y)
