@@ -186,6 +186,8 @@ impl AdaptiveRVR {
             common: &self.0.common,
             settings: without_basis(&self.0.common, &self.0, &[]),
             noise: self.0.noise,
+            nu: None,
+            rounds: false,
             solver: EvidenceSolver::Fast,
             variance: Variance::Posterior,
         }
@@ -215,9 +217,7 @@ impl AdaptiveRVR {
             let columns = fixed.columns(*data.features(), 0, observer)?;
             let shared = shared(common, data, of_rows, &fixed, &*columns, observer)?;
             let shared = Shared { weight, dropped: inputs.dropped, ..shared };
-            let constant = units.target_deviation == 0.0;
-            let mut model =
-                self.evidence().empty(&shared, constant, &prior, &NoiseOfRows::default())?;
+            let mut model = self.evidence().empty(&shared, &prior, &NoiseOfRows::default())?;
             model.report.relevances = vec![0.0; d];
             return Ok(model);
         }
