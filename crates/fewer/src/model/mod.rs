@@ -17,7 +17,7 @@ pub(crate) use sampled::quantile;
 pub use sampled::{Diagnostic, Draws};
 
 use crate::basis::{BlockFunction, FixedBasis, Kernel, KernelFunction, UserFunction};
-use crate::data::{DenseView, Encoder, Features, Label, Table, check_features, quoted};
+use crate::data::{DenseView, Encoder, Features, Label, Names, Table, check_features, quoted};
 use crate::design::{Columns, Design};
 use crate::engine::Silent;
 use crate::error::{Error, Result};
@@ -107,7 +107,7 @@ pub struct Model {
     pub(crate) method: String,
     pub(crate) settings: serde_json::Value,
     pub(crate) target: String,
-    pub(crate) features: Vec<String>,
+    pub(crate) features: Names,
     pub(crate) named: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) encoder: Option<Encoder>,
@@ -146,7 +146,7 @@ impl Model {
 
     /// Names of the features it was fitted on.
     pub fn feature_names(&self) -> &[String] {
-        &self.features
+        self.features.all()
     }
 
     /// Whether the user named the features; else they are `x1`, `x2`, …
@@ -266,7 +266,7 @@ impl Model {
                 ),
             });
         }
-        check_features(&features, &self.features)?;
+        check_features(&features, &|j| self.features.one(j))?;
         // Nothing is held: the rows to predict may be many.
         self.basis.columns(features, 0, &Silent)
     }
@@ -375,7 +375,7 @@ impl Model {
                 hint: format!(
                     "the model was fitted without a table; give its {} features in order: {}",
                     self.features.len(),
-                    quoted(&self.features.iter().map(String::as_str).collect::<Vec<_>>())
+                    quoted(&self.features.all().iter().map(String::as_str).collect::<Vec<_>>())
                 ),
             }),
         }
