@@ -10,6 +10,8 @@ scikit-learn; the simulated ones have few true terms.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,7 @@ from sklearn.model_selection import RepeatedKFold, cross_val_score
 
 from benchmarks.cases import sparse_linear
 from benchmarks.problem import Sizes
-from fewer import ProbitClassifier, SparseRegressor
+from fewer import RMLR, SMLR, Lasso, ProbitClassifier, SparseRegressor
 
 RATIOS = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002)
 RESULTS = Path(__file__).parent / "results"
@@ -63,6 +65,18 @@ def errors(make: Any, data: dict[str, tuple[Any, Any]], scoring: str) -> np.ndar
     return np.array(table)
 
 
+def jobs() -> Iterator[tuple[str, Any, dict[str, tuple[Any, Any]], str]]:
+    """Names, estimators by their settings, data, and what is scored."""
+    regression = (regression_data(), "neg_root_mean_squared_error")
+    classification = (classification_data(), "neg_log_loss")
+    for estimator, task in ((SparseRegressor, regression), (ProbitClassifier, classification)):
+        for prior in ("laplace", "gaussian"):
+            yield f"{estimator.__name__}, {prior}", partial(estimator, prior=prior), *task
+    yield "Lasso", Lasso, *regression
+    for plain in (SMLR, RMLR):
+        yield plain.__name__, plain, *classification
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -70,23 +84,12 @@ def main() -> None:
     args = parser.parse_args()
     lines = ["| estimator, prior | data | " + " | ".join(map(str, RATIOS)) + " |"]
     lines.append("|---" * (len(RATIOS) + 2) + "|")
-    jobs = [
-        (SparseRegressor, regression_data(), "neg_root_mean_squared_error"),
-        (ProbitClassifier, classification_data(), "neg_log_loss"),
-    ]
-    for estimator, data, scoring in jobs:
-        for prior in ("laplace", "gaussian"):
-
-            def make(estimator: Any = estimator, prior: str = prior, **settings: Any) -> Any:
-                return estimator(prior=prior, **settings)
-
-            table = errors(make, data, scoring)
-            relative = table / table.min(axis=1, keepdims=True)
-            for name, row in zip(
-                [*data, "**mean**"], [*relative, relative.mean(axis=0)], strict=True
-            ):
-                shown = " | ".join(f"{v:.3f}" for v in row)
-                lines.append(f"| {estimator.__name__}, {prior} | {name} | {shown} |")
+    for name, make, data, scoring in jobs():
+        table = errors(make, data, scoring)
+        relative = table / table.min(axis=1, keepdims=True)
+        rows = zip([*data, "**mean**"], [*relative, relative.mean(axis=0)], strict=True)
+        for of, row in rows:
+            lines.append(f"| {name} | {of} | " + " | ".join(f"{v:.3f}" for v in row) + " |")
     text = "\n".join(lines) + "\n"
     print(text)
     if args.save:

@@ -17,7 +17,7 @@ Words: TypeAlias = list[str | None]
 # Values, rows, columns, distance between rows, distance between columns.
 Dense: TypeAlias = tuple[NDArray[np.float64] | NDArray[np.float32], int, int, int, int]
 # "csc" or "csr", values, indices, starts, rows, columns.
-Sparse: TypeAlias = tuple[str, NDArray[np.float64], NDArray[np.uintp], NDArray[np.uintp], int, int]
+Sparse: TypeAlias = tuple[str, NDArray[np.float64], NDArray[np.uint32], NDArray[np.uintp], int, int]
 # Names and columns of a table with words in it.
 Table: TypeAlias = tuple[list[str], list[NDArray[np.float64] | Words]]
 # Class labels as a model file holds them.
@@ -85,15 +85,24 @@ def _dense(X: NDArray[Any]) -> Dense:
 
 
 def _sparse(X: Any) -> Sparse:
-    """Borrow the values; the indices too, where they are 64 bits wide."""
+    """Borrow the values; the indices too, where they are 32 bits wide."""
     rows, columns = X.shape
     values = np.ascontiguousarray(X.data, dtype=np.float64)
-    return X.format, values, _unsigned(X.indices), _unsigned(X.indptr), rows, columns
+    return X.format, values, _narrow(X.indices), _unsigned(X.indptr), rows, columns
 
 
-def _unsigned(indices: NDArray[Any]) -> NDArray[np.uintp]:
+def _narrow(indices: NDArray[Any]) -> NDArray[np.uint32]:
     """Negative indices become huge ones, which the core refuses."""
-    wide: NDArray[np.intp] = np.ascontiguousarray(indices, dtype=np.intp)
+    if indices.dtype.itemsize > 4 and len(indices):
+        # What has no room becomes huge as well.
+        indices = np.clip(indices, -1, np.iinfo(np.uint32).max)
+        return np.ascontiguousarray(indices.astype(np.uint32))
+    return np.ascontiguousarray(indices, dtype=np.int32).view(np.uint32)
+
+
+def _unsigned(starts: NDArray[Any]) -> NDArray[np.uintp]:
+    """Negative starts become huge ones, which the core refuses."""
+    wide: NDArray[np.intp] = np.ascontiguousarray(starts, dtype=np.intp)
     return wide.view(np.uintp)
 
 

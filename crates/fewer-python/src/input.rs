@@ -21,7 +21,7 @@ pub enum Input<'py> {
     Sparse(
         String,
         PyReadonlyArray1<'py, f64>,
-        PyReadonlyArray1<'py, usize>,
+        PyReadonlyArray1<'py, u32>,
         PyReadonlyArray1<'py, usize>,
         usize,
         usize,

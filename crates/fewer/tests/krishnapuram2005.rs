@@ -272,6 +272,28 @@ fn a_ridge_keeps_every_term() {
 /// With fewer rows than columns a ridge is solved by its rows: what holds at the optimum, and for
 /// one λ after another, must hold for the weights of the columns.
 #[test]
+fn a_wide_ridge_of_few_terms_is_the_ridge_on_their_columns() {
+    let (rows, columns, most) = (20, 80, 50);
+    let (p, labels) = three_classes(7, rows, columns);
+    let method = RMLR::new().lam(0.5).standardize(false).tol(1e-11);
+    let data = Dataset::new(p.view(), Target::labels(labels.clone())).unwrap();
+    let model = method.clone().max_terms(most).fit(&data).unwrap();
+    assert!(model.report().termination.is_converged(), "{:?}", model.report());
+    let kept: Vec<usize> = model.terms().iter().map(|t| t.index).collect();
+    assert_eq!(kept.len(), most);
+    let x = p.x.chunks(columns).flat_map(|row| kept.iter().map(|&j| row[j]));
+    let x: Vec<f64> = x.collect();
+    let view = DenseView::by_rows(&x, rows, most).unwrap();
+    let alone = method.fit(&Dataset::new(view, Target::labels(labels)).unwrap()).unwrap();
+    assert!((model.report().objective / alone.report().objective - 1.0).abs() < 1e-9);
+    for c in 0..model.outputs() {
+        let all = model.coefficients_of(c);
+        let found: Vec<f64> = kept.iter().map(|&j| all[j]).collect();
+        assert!(distance(&found, &alone.coefficients_of(c)) < 1e-4, "{c}");
+    }
+}
+
+#[test]
 fn a_wide_ridge_is_stationary_in_its_columns() {
     let (rows, columns) = (24, 90);
     let (mut p, labels) = three_classes(5, rows, columns);

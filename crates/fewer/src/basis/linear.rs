@@ -25,8 +25,8 @@ impl Linear {
         self.features.iter().copied().max().unwrap_or(0)
     }
 
-    pub(super) fn name(&self, k: usize, features: &[String]) -> String {
-        features[self.features[k]].clone()
+    pub(super) fn name(&self, k: usize, feature: &dyn Fn(usize) -> String) -> String {
+        feature(self.features[k])
     }
 
     pub(super) fn keep(&self, chosen: &[usize]) -> Self {

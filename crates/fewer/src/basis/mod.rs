@@ -134,13 +134,18 @@ impl FixedBasis {
 
     /// A readable name of function `k`, given the names of the features.
     pub fn name(&self, k: usize, features: &[String]) -> String {
+        self.name_by(k, &|j| features[j].clone())
+    }
+
+    /// The same, given what names a feature.
+    pub(crate) fn name_by(&self, k: usize, feature: &dyn Fn(usize) -> String) -> String {
         match self {
-            FixedBasis::Linear(b) => b.name(k, features),
-            FixedBasis::Polynomial(b) => b.name(k, features),
+            FixedBasis::Linear(b) => b.name(k, feature),
+            FixedBasis::Polynomial(b) => b.name(k, feature),
             FixedBasis::Kernel(b) => b.name(k),
             FixedBasis::Functions(b) => b.name(k),
-            FixedBasis::Wavelets(b) => b.name(k, features),
-            FixedBasis::Learnt(b) => b.name(k, features),
+            FixedBasis::Wavelets(b) => b.name(k, feature),
+            FixedBasis::Learnt(b) => b.name(k, feature),
         }
     }
 

@@ -129,8 +129,8 @@ impl Wavelets {
         self.kept.len()
     }
 
-    pub(super) fn name(&self, k: usize, features: &[String]) -> String {
-        let feature = features.first().map_or("x", |f| f);
+    pub(super) fn name(&self, k: usize, feature: &dyn Fn(usize) -> String) -> String {
+        let feature = feature(0);
         let function = self.kept[k];
         if function == 0 {
             return format!("{}(constant)", self.wavelet);

@@ -1,6 +1,6 @@
 //! A validated set of examples: what every fit begins with.
 
-use super::{Encoder, Features, Target};
+use super::{Encoder, Features, Names, Target};
 use crate::basis::KernelCache;
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;
@@ -31,7 +31,7 @@ pub struct Dataset<'a> {
     weights: Option<Cow<'a, [f64]>>,
     noise_precision: Option<Cow<'a, [f64]>>,
     offset: Option<Cow<'a, Matrix>>,
-    names: Vec<String>,
+    names: Names,
     named: bool,
     target_name: String,
     encoder: Option<Encoder>,
@@ -53,14 +53,13 @@ impl<'a> Dataset<'a> {
                 target.len(),
             ));
         }
-        let names = (1..=features.columns()).map(|j| format!("x{j}")).collect();
         Ok(Self {
+            names: Names::numbered(features.columns()),
             features,
             target,
             weights: None,
             noise_precision: None,
             offset: None,
-            names,
             named: false,
             target_name: "y".into(),
             encoder: None,
@@ -235,7 +234,7 @@ impl<'a> Dataset<'a> {
         if names.len() != self.features.columns() {
             return Err(Error::shape("column names", self.features.columns(), names.len()));
         }
-        (self.names, self.named) = (names, true);
+        (self.names, self.named) = (Names::given(names), true);
         Ok(self)
     }
 
@@ -279,6 +278,11 @@ impl<'a> Dataset<'a> {
 
     /// Names of the columns.
     pub fn names(&self) -> &[String] {
+        self.names.all()
+    }
+
+    /// The same, without making those that nobody reads.
+    pub(crate) fn shared_names(&self) -> &Names {
         &self.names
     }
 
@@ -329,7 +333,7 @@ impl<'a> Dataset<'a> {
             return Ok(());
         }
         self.check_target_values()?;
-        check_features(&self.features, &self.names)
+        check_features(&self.features, &|j| self.names.one(j))
     }
 
     fn check_target_values(&self) -> Result<()> {
@@ -394,9 +398,12 @@ impl<'a> Dataset<'a> {
 }
 
 /// Checks that every input is a finite number.
-pub(crate) fn check_features(features: &Features<'_>, names: &[String]) -> Result<()> {
+pub(crate) fn check_features(
+    features: &Features<'_>,
+    name: &dyn Fn(usize) -> String,
+) -> Result<()> {
     match features.find_non_finite() {
-        Some((i, j, value)) => Err(non_finite(i, &names[j], value)),
+        Some((i, j, value)) => Err(non_finite(i, &name(j), value)),
         None => Ok(()),
     }
 }

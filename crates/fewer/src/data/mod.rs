@@ -4,6 +4,7 @@ mod dataset;
 mod encoder;
 mod features;
 mod moments;
+mod names;
 mod sparse;
 mod table;
 mod target;
@@ -11,6 +12,7 @@ mod target;
 pub(crate) use dataset::{check_features, counted_rows};
 pub(crate) use encoder::quoted;
 pub(crate) use moments::{Standardised, Units, partial_sums};
+pub(crate) use names::Names;
 pub(crate) use sparse::SparseRows;
 
 pub use dataset::Dataset;

@@ -9,7 +9,7 @@ use super::{DenseView, SparseView};
 use crate::design::{Columns, DenseColumns};
 use crate::engine::Observer;
 use crate::error::{Error, Result};
-use crate::linalg::{Matrix, Tile, add_gram};
+use crate::linalg::{Matrix, Tile, add_gram, sparse_dot};
 use rayon::prelude::*;
 
 /// Rows that are multiplied at a time: a tile of them stays in cache.
@@ -113,17 +113,47 @@ impl Look {
         if 2 * values.len() <= x.rows() {
             let largest = match counts {
                 Some(counts) => {
-                    let stored = indices.iter().zip(values).filter(|(i, _)| counts[**i]);
+                    let stored = indices.iter().zip(values).filter(|(i, _)| counts[**i as usize]);
                     stored.fold(0.0, |a: f64, (_, v)| a.max(v.abs()))
                 }
-                None => values.iter().fold(0.0, |a: f64, v| a.max(v.abs())),
+                None => largest(values),
             };
             return Self { shift: 0.0, scale: power_of_two(largest) };
         }
         let mut column = vec![0.0; x.rows()];
-        indices.iter().zip(values).for_each(|(&i, &v)| column[i] = v);
+        indices.iter().zip(values).for_each(|(&i, &v)| column[i as usize] = v);
         Self::of(rows.iter().map(|&i| column[i]))
     }
+}
+
+/// The largest of the values, whatever their signs.
+fn largest(values: &[f64]) -> f64 {
+    let mut lanes = [0.0f64; 4];
+    let (blocks, rest) = values.as_chunks::<4>();
+    for block in blocks {
+        lanes.iter_mut().zip(block).for_each(|(l, v)| *l = l.max(v.abs()));
+    }
+    lanes.iter().chain(rest).fold(0.0, |a: f64, v| a.max(v.abs()))
+}
+
+/// Σ v and Σ v² of the stored values of a column, in units of a scale, which is a power of two.
+fn stored_sums(values: &[f64], scale: f64) -> [f64; 3] {
+    let inverse = 1.0 / scale;
+    let mut lanes = [[0.0f64; 4]; 2];
+    let (blocks, rest) = values.as_chunks::<4>();
+    for block in blocks {
+        for l in 0..4 {
+            let v = block[l] * inverse;
+            lanes[0][l] += v;
+            lanes[1][l] += v * v;
+        }
+    }
+    let mut sums = [lanes[0].iter().sum(), lanes[1].iter().sum(), 0.0];
+    for v in rest.iter().map(|v| v * inverse) {
+        sums[0] += v;
+        sums[1] += v * v;
+    }
+    sums
 }
 
 /// The power of two near a size, so that scaling by it is exact; 1 for 0.
@@ -312,6 +342,13 @@ impl Moments {
         let of_column = |&j: &usize| {
             observer.check().ok()?;
             let values = x.column_slice(j)?;
+            if weights.is_none() {
+                let plain = Look { shift: 0.0, scale: 1.0 };
+                let sums = column_sums(values, plain, &weighted);
+                if is_plain(&sums, values.len() as f64) {
+                    return Some((plain, sums));
+                }
+            }
             let look = Look::of(rows.iter().map(|&i| values[i]));
             let sums = match weights {
                 None => column_sums(values, look, &weighted),
@@ -355,15 +392,9 @@ impl Moments {
             let mut sums = [0.0; 3];
             if look.shift == 0.0 && weights.is_none() {
                 let (rows, values) = x.column_slices(j);
-                // Scales are powers of two.
-                let inverse = 1.0 / look.scale;
-                for v in values.iter().map(|v| v * inverse) {
-                    sums[0] += v;
-                    sums[1] += v * v;
-                }
+                sums = stored_sums(values, look.scale);
                 if !blank {
-                    let products = rows.iter().zip(values).map(|(&i, v)| v * inverse * y[i]);
-                    sums[2] = products.sum();
+                    sums[2] = sparse_dot(rows, values, &y) / look.scale;
                 }
                 return Some((look, sums));
             }
@@ -587,32 +618,49 @@ impl pulp::WithSimd for ColumnSums<'_> {
     type Output = [f64; 3];
 
     #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _: S) -> [f64; 3] {
-        const LANES: usize = 8;
-        let (shift, inverse) = (self.look.shift, 1.0 / self.look.scale);
-        let mut lanes = [[0.0f64; LANES]; 3];
-        let (blocks, rest) = self.values.as_chunks::<LANES>();
-        let (targets, target_rest) = self.target.as_chunks::<LANES>();
-        for (x, y) in blocks.iter().zip(targets) {
-            for l in 0..LANES {
-                let v = (x[l] - shift) * inverse;
-                lanes[0][l] += v;
-                lanes[1][l] += v * v;
-                lanes[2][l] += v * y[l];
-            }
+    fn with_simd<S: pulp::Simd>(self, simd: S) -> [f64; 3] {
+        let (x, x_rest) = S::as_simd_f64s(self.values);
+        let (y, y_rest) = S::as_simd_f64s(&self.target[..self.values.len()]);
+        // Scales are powers of two, so multiplying by their inverses is exact.
+        let inverse = 1.0 / self.look.scale;
+        let (shift, scale) = (simd.splat_f64s(self.look.shift), simd.splat_f64s(inverse));
+        let zero = simd.splat_f64s(0.0);
+        let mut sums = [[zero; 3]; 2];
+        let ((x, x_last), (y, y_last)) = (x.as_chunks::<2>(), y.as_chunks::<2>());
+        for (x, y) in x.iter().zip(y) {
+            sums[0] = added(simd, sums[0], simd.mul_f64s(simd.sub_f64s(x[0], shift), scale), y[0]);
+            sums[1] = added(simd, sums[1], simd.mul_f64s(simd.sub_f64s(x[1], shift), scale), y[1]);
         }
-        let mut sums = [0.0; 3];
-        for (sum, lanes) in sums.iter_mut().zip(&lanes) {
-            *sum = lanes.iter().sum();
+        for (x, y) in x_last.iter().zip(y_last) {
+            sums[0] = added(simd, sums[0], simd.mul_f64s(simd.sub_f64s(*x, shift), scale), *y);
         }
-        for (x, y) in rest.iter().zip(target_rest) {
-            let v = (x - shift) * inverse;
-            sums[0] += v;
-            sums[1] += v * v;
-            sums[2] += v * y;
+        let total = |k: usize| simd.reduce_sum_f64s(simd.add_f64s(sums[0][k], sums[1][k]));
+        let mut total = [total(0), total(1), total(2)];
+        for (x, y) in x_rest.iter().zip(y_rest) {
+            let v = (x - self.look.shift) * inverse;
+            total[0] += v;
+            total[1] += v * v;
+            total[2] += v * y;
         }
-        sums
+        total
     }
+}
+
+/// Whether sums of so many values as they are lose no digits: their mean is no larger than their
+/// deviation, and their squares are far from the ends of the range.
+fn is_plain(&[sum, square, cross]: &[f64; 3], count: f64) -> bool {
+    let mean = sum / count;
+    (1e-200..1e200).contains(&square) && cross.is_finite() && 2.0 * mean * mean <= square / count
+}
+
+/// Sums of v, v² and v·y.
+#[inline(always)]
+fn added<S: pulp::Simd>(simd: S, sums: [S::f64s; 3], v: S::f64s, y: S::f64s) -> [S::f64s; 3] {
+    [
+        simd.add_f64s(sums[0], v),
+        simd.mul_add_e_f64s(v, v, sums[1]),
+        simd.mul_add_e_f64s(v, y, sums[2]),
+    ]
 }
 
 fn to_frame(tile: &mut Tile, frame: &Frame) {

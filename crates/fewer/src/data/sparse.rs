@@ -17,7 +17,7 @@ pub struct SparseMatrix {
     rows: usize,
     columns: usize,
     starts: Vec<usize>,
-    indices: Vec<usize>,
+    indices: Vec<u32>,
     values: Vec<f64>,
 }
 
@@ -30,37 +30,42 @@ impl SparseMatrix {
         indices: Vec<usize>,
         values: Vec<f64>,
     ) -> Result<Self> {
-        check(rows, columns, &starts, &indices, values.len())?;
-        Ok(Self { rows, columns, starts, indices, values })
+        check_rows(rows)?;
+        let narrow = indices.iter().map(|&i| u32::try_from(i).unwrap_or(u32::MAX)).collect();
+        let matrix = Self { rows, columns, starts, indices: narrow, values };
+        check(rows, columns, &matrix.starts, &matrix.indices, matrix.values.len())?;
+        Ok(matrix)
     }
 
     /// Builds the matrix from compressed rows (CSR); column indices may come in any order,
     /// and repeated entries are added up.
-    pub fn from_rows(
+    pub fn from_rows<I: Copy + TryInto<usize>>(
         rows: usize,
         columns: usize,
         starts: &[usize],
-        indices: &[usize],
+        indices: &[I],
         values: &[f64],
     ) -> Result<Self> {
+        check_rows(rows)?;
         check_starts(rows, "row", starts, indices.len(), values.len())?;
+        let indices: Vec<usize> = indices.iter().map(|&j| position(j)).collect();
         if let Some(bad) = indices.iter().find(|&&j| j >= columns) {
             return Err(Error::shape("sparse column index", format!("below {columns}"), bad));
         }
         let mut next = vec![0usize; columns + 1];
-        for &j in indices {
+        for &j in &indices {
             next[j + 1] += 1;
         }
         for j in 0..columns {
             next[j + 1] += next[j];
         }
-        let mut out_indices = vec![0usize; indices.len()];
+        let mut out_indices = vec![0u32; indices.len()];
         let mut out_values = vec![0.0; values.len()];
         let first = next.clone();
         for i in 0..rows {
             for k in starts[i]..starts[i + 1] {
                 let slot = next[indices[k]];
-                out_indices[slot] = i;
+                out_indices[slot] = i as u32;
                 out_values[slot] = values[k];
                 next[indices[k]] += 1;
             }
@@ -69,14 +74,16 @@ impl SparseMatrix {
     }
 
     /// Builds the matrix from compressed columns whose row indices may be unsorted or repeated.
-    pub fn from_unsorted(
+    pub fn from_unsorted<I: Copy + TryInto<usize>>(
         rows: usize,
         columns: usize,
         starts: &[usize],
-        indices: &[usize],
+        indices: &[I],
         values: &[f64],
     ) -> Result<Self> {
+        check_rows(rows)?;
         check_starts(columns, "column", starts, indices.len(), values.len())?;
+        let indices: Vec<usize> = indices.iter().map(|&i| position(i)).collect();
         if let Some(bad) = indices.iter().find(|&&i| i >= rows) {
             return Err(Error::shape("sparse row index", format!("below {rows}"), bad));
         }
@@ -87,7 +94,7 @@ impl SparseMatrix {
             order.clear();
             order.extend(starts[j]..starts[j + 1]);
             order.sort_by_key(|&k| indices[k]);
-            out_indices.extend(order.iter().map(|&k| indices[k]));
+            out_indices.extend(order.iter().map(|&k| indices[k] as u32));
             out_values.extend(order.iter().map(|&k| values[k]));
         }
         Ok(Self::merge_repeated(rows, columns, starts.to_vec(), out_indices, out_values))
@@ -97,7 +104,7 @@ impl SparseMatrix {
         rows: usize,
         columns: usize,
         first: Vec<usize>,
-        mut indices: Vec<usize>,
+        mut indices: Vec<u32>,
         mut values: Vec<f64>,
     ) -> Self {
         let mut starts = Vec::with_capacity(columns + 1);
@@ -124,9 +131,9 @@ impl SparseMatrix {
     /// The given rows of x, in the given order.
     pub(crate) fn of_rows(x: SparseView<'_>, rows: &[usize]) -> Self {
         let by_row = SparseRows::new(x);
-        let mut columns: Vec<Vec<(usize, f64)>> = vec![Vec::new(); x.columns()];
+        let mut columns: Vec<Vec<(u32, f64)>> = vec![Vec::new(); x.columns()];
         for (new, &i) in rows.iter().enumerate() {
-            by_row.row(i).for_each(|(j, v)| columns[j].push((new, v)));
+            by_row.row(i).for_each(|(j, v)| columns[j].push((new as u32, v)));
         }
         let mut starts = vec![0];
         for column in &columns {
@@ -141,7 +148,7 @@ impl SparseMatrix {
         let mut renumbered = Vec::with_capacity(keep.len());
         let mut count = 0;
         for &k in keep {
-            renumbered.push(count);
+            renumbered.push(count as u32);
             count += usize::from(k);
         }
         let mut starts = vec![0];
@@ -191,7 +198,7 @@ pub struct SparseView<'a> {
     rows: usize,
     columns: usize,
     starts: &'a [usize],
-    indices: &'a [usize],
+    indices: &'a [u32],
     values: &'a [f64],
 }
 
@@ -201,9 +208,10 @@ impl<'a> SparseView<'a> {
         rows: usize,
         columns: usize,
         starts: &'a [usize],
-        indices: &'a [usize],
+        indices: &'a [u32],
         values: &'a [f64],
     ) -> Result<Self> {
+        check_rows(rows)?;
         check(rows, columns, starts, indices, values.len())?;
         Ok(Self { rows, columns, starts, indices, values })
     }
@@ -226,11 +234,12 @@ impl<'a> SparseView<'a> {
     /// The stored entries of column `j`, as (row, value) with rising rows.
     pub fn column(&self, j: usize) -> impl ExactSizeIterator<Item = (usize, f64)> + 'a {
         let range = self.starts[j]..self.starts[j + 1];
-        self.indices[range.clone()].iter().copied().zip(self.values[range].iter().copied())
+        let rows = self.indices[range.clone()].iter().map(|&i| i as usize);
+        rows.zip(self.values[range].iter().copied())
     }
 
     /// The stored entries of column `j` as (rows, values).
-    pub fn column_slices(&self, j: usize) -> (&'a [usize], &'a [f64]) {
+    pub fn column_slices(&self, j: usize) -> (&'a [u32], &'a [f64]) {
         let range = self.starts[j]..self.starts[j + 1];
         (&self.indices[range.clone()], &self.values[range])
     }
@@ -271,6 +280,19 @@ impl SparseRows {
     }
 }
 
+/// An index as a position; what is none is beyond all of them.
+fn position<I: TryInto<usize>>(index: I) -> usize {
+    index.try_into().unwrap_or(usize::MAX)
+}
+
+/// Rows are numbered in 32 bits: half the memory to read.
+fn check_rows(rows: usize) -> Result<()> {
+    if u32::try_from(rows).is_ok() {
+        return Ok(());
+    }
+    Err(Error::shape("rows of a sparse matrix", format!("at most {}", u32::MAX), rows))
+}
+
 fn check_starts(
     groups: usize,
     kind: &str,
@@ -298,20 +320,21 @@ fn check(
     rows: usize,
     columns: usize,
     starts: &[usize],
-    indices: &[usize],
+    indices: &[u32],
     values: usize,
 ) -> Result<()> {
     check_starts(columns, "column", starts, indices.len(), values)?;
     for j in 0..columns {
         let column = &indices[starts[j]..starts[j + 1]];
-        if column.windows(2).any(|w| w[0] >= w[1]) {
+        // All of them without a way out: that goes by vectors.
+        if !column.windows(2).fold(true, |rising, w| rising & (w[0] < w[1])) {
             return Err(Error::shape(
                 format!("row indices of sparse column {j}"),
                 "strictly rising",
                 "unsorted or repeated",
             ));
         }
-        if let Some(&last) = column.last().filter(|&&i| i >= rows) {
+        if let Some(&last) = column.last().filter(|&&i| i as usize >= rows) {
             return Err(Error::shape("sparse row index", format!("below {rows}"), last));
         }
     }

@@ -39,8 +39,9 @@ impl Columns for SparseColumns<'_> {
         for (&j, out) in columns.iter().zip(target) {
             out.fill(0.0);
             let (indices, values) = view.column_slices(j);
-            let first = indices.partition_point(|&i| i < rows.start);
+            let first = indices.partition_point(|&i| (i as usize) < rows.start);
             for (&i, &v) in indices[first..].iter().zip(&values[first..]) {
+                let i = i as usize;
                 if i >= rows.end {
                     break;
                 }

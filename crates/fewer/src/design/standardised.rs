@@ -4,8 +4,8 @@ use super::Columns;
 use crate::data::{DenseView, SparseView};
 use crate::engine::{Interrupted, Observer};
 use crate::linalg::{
-    Matrix, Tile, add_outer, add_transpose_products, axpy, cross_products, dot, products_with,
-    sparse_dot, weighted_square,
+    Matrix, Tile, add_combination, add_outer, add_transpose_products, axpy, cross_products, dot,
+    products_with, sparse_dot, weighted_square,
 };
 use rayon::prelude::*;
 
@@ -59,6 +59,15 @@ impl<'a> Design<'a> {
     /// The row weights, if any.
     pub fn weights(&self) -> Option<&[f64]> {
         self.weights
+    }
+
+    /// Whether sums over rows are taken where the values are, column after column.
+    pub(crate) fn reads_in_place(&self) -> bool {
+        let dense = self.columns.as_dense().filter(|x| x.columns() > 0 && x.rows() > 0);
+        // A row of weight 0 may hold anything.
+        self.weights.is_none()
+            && self.centre_last
+            && dense.is_some_and(|x| x.column_slice(0).is_some())
     }
 
     /// The given rows of the chosen columns, centred and scaled.
@@ -120,6 +129,17 @@ impl<'a> Design<'a> {
                 x.column(j).for_each(|(i, v)| out[i] += b * v);
             }
             out.iter_mut().for_each(|o| *o -= offset);
+            return out;
+        }
+        if let Some(x) = self.columns.as_dense().filter(|_| self.reads_in_place()) {
+            let scaled = |(&j, b): (&usize, &f64)| (b / self.scale[j], x.column_slice(j));
+            let columns: Vec<(f64, &[f64])> =
+                chosen.iter().zip(beta).map(scaled).map(|(b, x)| (b, x.unwrap_or(&[]))).collect();
+            add_combination(&columns, &mut out);
+            let offset: f64 = columns.iter().zip(chosen).map(|(c, &j)| c.0 * self.centre[j]).sum();
+            if offset != 0.0 {
+                out.iter_mut().for_each(|o| *o -= offset);
+            }
             return out;
         }
         out.par_chunks_mut(ROWS).enumerate().for_each(|(c, out)| {
@@ -384,10 +404,11 @@ impl<'a> Design<'a> {
                 let (rows, values) = x.column_slices(j);
                 centres += factor * self.centre[j].powi(2);
                 for (k, (&b, right)) in rows.iter().zip(values).enumerate() {
+                    let b = b as usize;
                     with_centre[b] += factor * self.centre[j] * right;
                     let column = out.column_mut(b);
                     let below = rows[k..].iter().zip(&values[k..]);
-                    below.for_each(|(&a, left)| column[a] += factor * left * right);
+                    below.for_each(|(&a, left)| column[a as usize] += factor * left * right);
                 }
             }
         }

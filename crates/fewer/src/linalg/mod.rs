@@ -5,10 +5,12 @@
 
 mod cholesky;
 mod matrix;
+mod narrow;
 mod products;
 
 pub use cholesky::{Cholesky, NotPositiveDefinite};
 pub use matrix::{Layout, Matrix, Tile};
+pub use narrow::{add_multiple_of_product_narrow, axpy_narrow, dot_narrow, weighted_square_narrow};
 pub use products::{
     Factor, add_combination, add_gram, add_multiple_of_product, add_outer, add_products,
     add_transpose_products, axpy, cross_products, dot, multiply, product_of_rows, products_with,

@@ -8,85 +8,54 @@ use rayon::prelude::*;
 /// Vectors shorter than this are not worth asking what the machine can do.
 const SHORT: usize = 32;
 
-/// a·b, summed in 32 lanes in an order fixed by the length.
+/// a·b, summed in an order fixed by the length.
 pub fn dot(a: &[f64], b: &[f64]) -> f64 {
-    if a.len() < SHORT { dot_in_lanes(a, b) } else { pulp::Arch::new().dispatch(Dot { a, b }) }
-}
-
-// A closure of this size would be called, not inlined, and keep to the narrowest vectors.
-struct Dot<'a> {
-    a: &'a [f64],
-    b: &'a [f64],
-}
-
-impl pulp::WithSimd for Dot<'_> {
-    type Output = f64;
-
-    #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _: S) -> f64 {
-        dot_in_lanes(self.a, self.b)
+    if a.len() < SHORT {
+        return a.iter().zip(b).map(|(a, b)| a * b).sum();
     }
-}
-
-#[inline(always)]
-fn dot_in_lanes(a: &[f64], b: &[f64]) -> f64 {
-    let mut lanes = [0.0f64; 32];
-    let (a_blocks, a_rest) = a.as_chunks::<32>();
-    let (b_blocks, b_rest) = b.as_chunks::<32>();
-    for (x, y) in a_blocks.iter().zip(b_blocks) {
-        for l in 0..32 {
-            lanes[l] += x[l] * y[l];
-        }
-    }
-    let rest: f64 = a_rest.iter().zip(b_rest).map(|(x, y)| x * y).sum();
-    let mut width = 16;
-    while width > 0 {
-        for l in 0..width {
-            lanes[l] += lanes[l + width];
-        }
-        width /= 2;
-    }
-    lanes[0] + rest
+    pulp::Arch::new().dispatch(Dots { columns: [a], v: b })[0]
 }
 
 /// Columns that are multiplied by a vector at a time, which is then read once for all of them.
 const TOGETHER: usize = 4;
 
-/// Products of four columns with one vector; each is summed in an order fixed by the length.
-fn dots(columns: [&[f64]; TOGETHER], v: &[f64]) -> [f64; TOGETHER] {
-    pulp::Arch::new().dispatch(Dots { columns, v })
-}
-
-struct Dots<'a> {
-    columns: [&'a [f64]; TOGETHER],
+/// Products of columns with one vector; each is summed in an order fixed by the length.
+// Vectors are written out: the compiler finds ones across the columns, half as fast.
+struct Dots<'a, const COLUMNS: usize> {
+    columns: [&'a [f64]; COLUMNS],
     v: &'a [f64],
 }
 
-impl pulp::WithSimd for Dots<'_> {
-    type Output = [f64; TOGETHER];
+impl<const COLUMNS: usize> pulp::WithSimd for Dots<'_, COLUMNS> {
+    type Output = [f64; COLUMNS];
 
     #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _: S) -> [f64; TOGETHER] {
-        const LANES: usize = 8;
-        let Self { columns, v } = self;
-        let (v_blocks, v_rest) = v.as_chunks::<LANES>();
-        let [a, b, c, d] = columns.map(|x| x[..v.len()].as_chunks::<LANES>());
-        let mut lanes = [[0.0f64; LANES]; TOGETHER];
-        let blocks = a.0.iter().zip(b.0).zip(c.0).zip(d.0).zip(v_blocks);
-        for ((((a, b), c), d), v) in blocks {
-            for l in 0..LANES {
-                lanes[0][l] += a[l] * v[l];
-                lanes[1][l] += b[l] * v[l];
-                lanes[2][l] += c[l] * v[l];
-                lanes[3][l] += d[l] * v[l];
+    fn with_simd<S: pulp::Simd>(self, simd: S) -> [f64; COLUMNS] {
+        let n = self.v.len();
+        let (v, v_rest) = S::as_simd_f64s(self.v);
+        let columns = self.columns.map(|x| S::as_simd_f64s(&x[..n]));
+        let zero = simd.splat_f64s(0.0);
+        let mut sums = [[zero; 2]; COLUMNS];
+        let (v, v_last) = v.as_chunks::<2>();
+        let halves = columns.map(|x| x.0.as_chunks::<2>());
+        for (i, v) in v.iter().enumerate() {
+            for k in 0..COLUMNS {
+                let x = &halves[k].0[i];
+                sums[k][0] = simd.mul_add_e_f64s(x[0], v[0], sums[k][0]);
+                sums[k][1] = simd.mul_add_e_f64s(x[1], v[1], sums[k][1]);
             }
         }
-        let mut sums = [0.0; TOGETHER];
-        for (k, rest) in [a.1, b.1, c.1, d.1].into_iter().enumerate() {
-            let tail: f64 = rest.iter().zip(v_rest).map(|(x, v)| x * v).sum();
-            sums[k] = lanes[k].iter().sum::<f64>() + tail;
+        let rest = simd.partial_load_f64s(v_rest);
+        let mut out = [0.0; COLUMNS];
+        for k in 0..COLUMNS {
+            let [mut first, second] = sums[k];
+            for (x, v) in halves[k].1.iter().zip(v_last) {
+                first = simd.mul_add_e_f64s(*x, *v, first);
+            }
+            let second = simd.mul_add_e_f64s(simd.partial_load_f64s(columns[k].1), rest, second);
+            out[k] = simd.reduce_sum_f64s(simd.add_f64s(first, second));
         }
-        sums
+        out
     }
 }
 
@@ -95,7 +64,10 @@ pub fn products_with(columns: &[&[f64]], v: &[f64]) -> Vec<f64> {
     let mut products = vec![0.0; columns.len()];
     let groups = products.par_chunks_mut(TOGETHER).zip(columns.par_chunks(TOGETHER));
     groups.for_each(|(products, columns)| match *columns {
-        [a, b, c, d] => products.copy_from_slice(&dots([a, b, c, d], v)),
+        [a, b, c, d] => {
+            let columns = [a, b, c, d];
+            products.copy_from_slice(&pulp::Arch::new().dispatch(Dots { columns, v }));
+        }
         _ => products.iter_mut().zip(columns).for_each(|(p, x)| *p = dot(x, v)),
     });
     products
@@ -112,26 +84,53 @@ pub fn add_combination(columns: &[(f64, &[f64])], y: &mut [f64]) {
 
 /// y += s·x·w, value by value.
 pub fn add_multiple_of_product(s: f64, x: &[f64], w: &[f64], y: &mut [f64]) {
-    pulp::Arch::new().dispatch(|| {
-        for ((y, x), w) in y.iter_mut().zip(x).zip(w) {
-            *y += s * x * w;
+    pulp::Arch::new().dispatch(AddMultipleOfProduct { s, x, w, y })
+}
+
+// A closure of this size would be called, not inlined, and keep to the narrowest vectors.
+struct AddMultipleOfProduct<'a> {
+    s: f64,
+    x: &'a [f64],
+    w: &'a [f64],
+    y: &'a mut [f64],
+}
+
+impl pulp::WithSimd for AddMultipleOfProduct<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        for ((y, x), w) in self.y.iter_mut().zip(self.x).zip(self.w) {
+            *y += self.s * x * w;
         }
-    });
+    }
 }
 
 /// Σ w x².
 pub fn weighted_square(x: &[f64], w: &[f64]) -> f64 {
-    const LANES: usize = 16;
-    let mut lanes = [0.0f64; LANES];
-    let ((x, x_rest), (w, w_rest)) = (x.as_chunks::<LANES>(), w.as_chunks::<LANES>());
-    pulp::Arch::new().dispatch(|| {
-        for (x, w) in x.iter().zip(w) {
-            for l in 0..LANES {
-                lanes[l] += w[l] * x[l] * x[l];
-            }
+    pulp::Arch::new().dispatch(WeightedSquare { x, w })
+}
+
+struct WeightedSquare<'a> {
+    x: &'a [f64],
+    w: &'a [f64],
+}
+
+impl pulp::WithSimd for WeightedSquare<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, simd: S) -> f64 {
+        let (x, x_rest) = S::as_simd_f64s(self.x);
+        let (w, w_rest) = S::as_simd_f64s(&self.w[..self.x.len()]);
+        let mut sums = [simd.splat_f64s(0.0); 2];
+        for (i, (x, w)) in x.iter().zip(w).enumerate() {
+            sums[i % 2] = simd.mul_add_e_f64s(simd.mul_f64s(*x, *w), *x, sums[i % 2]);
         }
-    });
-    lanes.iter().sum::<f64>() + x_rest.iter().zip(w_rest).map(|(x, w)| w * x * x).sum::<f64>()
+        let (x, w) = (simd.partial_load_f64s(x_rest), simd.partial_load_f64s(w_rest));
+        sums[0] = simd.mul_add_e_f64s(simd.mul_f64s(x, w), x, sums[0]);
+        simd.reduce_sum_f64s(simd.add_f64s(sums[0], sums[1]))
+    }
 }
 
 /// y += s·x.
@@ -258,18 +257,18 @@ pub fn add_products<T: Factor>(
 
 /// Σ value·v over stored entries, in lanes whose order is fixed by their number.
 #[inline]
-pub fn sparse_dot(rows: &[usize], values: &[f64], v: &[f64]) -> f64 {
+pub fn sparse_dot(rows: &[u32], values: &[f64], v: &[f64]) -> f64 {
     const LANES: usize = 4;
     let (row_blocks, rest_rows) = rows.as_chunks::<LANES>();
     let (blocks, rest) = values.as_chunks::<LANES>();
     let mut lanes = [0.0; LANES];
     for (rows, values) in row_blocks.iter().zip(blocks) {
         for l in 0..LANES {
-            lanes[l] += values[l] * v[rows[l]];
+            lanes[l] += values[l] * v[rows[l] as usize];
         }
     }
     let sum = (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
-    rest_rows.iter().zip(rest).fold(sum, |sum, (&i, value)| sum + value * v[i])
+    rest_rows.iter().zip(rest).fold(sum, |sum, (&i, value)| sum + value * v[i as usize])
 }
 
 /// Products of all rows of `a` with all rows of `b`, each of length `d`, row after row.

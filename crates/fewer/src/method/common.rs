@@ -5,7 +5,7 @@ use super::training::{Training, WithOnes, on_threads};
 use crate::basis::{
     Basis, Centres, FixedBasis, Gamma, KernelForm, KernelSettings, Landmarks, UserFunction,
 };
-use crate::data::{Dataset, Moments, Units};
+use crate::data::{Dataset, Moments, Names, Units};
 use crate::design::Design;
 use crate::engine::{Observer, Outcome, Silent, Step, Termination, check_memory};
 use crate::error::{Error, Result};
@@ -133,7 +133,7 @@ pub(crate) struct Shared<'s> {
     pub weight: f64,
     pub rows: usize,
     pub fixed: &'s FixedBasis,
-    pub features: &'s [String],
+    pub features: &'s Names,
     pub target: &'s str,
     /// Whether the columns are kernels.
     pub kernel: bool,
@@ -428,7 +428,7 @@ impl Common {
         if self.looks_later(weights) && !moments.is_finite() {
             data.check()?;
         }
-        let name = |j: usize| column_name(fixed, j, data.names());
+        let name = |j: usize| column_name(fixed, j, data.shared_names());
         let kernel = self.is_kernel();
         let mut training =
             Training::new(moments, self.fit_intercept, self.standardize, !kernel, &name)?;
@@ -437,7 +437,7 @@ impl Common {
         if wanted.without_copies {
             training.drop_duplicates(Some(&design), &name);
         }
-        let shared = self.share(training, Some(&design), data.rows(), fixed, data.names());
+        let shared = self.share(training, Some(&design), data.rows(), fixed, data.shared_names());
         work(Shared {
             target: data.target_name(),
             kernel,
@@ -471,10 +471,10 @@ impl Common {
         }
         let deadline = self.deadline();
         on_threads(self.n_jobs, || {
-            let features = moments.names().to_vec();
+            let features = Names::given(moments.names().to_vec());
             let rows = moments.rows();
             let fixed = FixedBasis::linear(features.len());
-            let name = |j: usize| features[j].clone();
+            let name = |j: usize| features.one(j);
             let mut training =
                 Training::new(moments, self.fit_intercept, self.standardize, true, &name)?;
             if wanted.without_copies {
@@ -491,7 +491,7 @@ impl Common {
         design: Option<&'s Design<'s>>,
         rows: usize,
         fixed: &'s FixedBasis,
-        features: &'s [String],
+        features: &'s Names,
     ) -> Shared<'s> {
         let Training { units, moments, usable, dropped } = training;
         let target_unit = units.target_unit();
@@ -623,7 +623,7 @@ impl Common {
             method: fitted.method.into(),
             settings: fitted.settings,
             target: shared.target.into(),
-            features: shared.features.to_vec(),
+            features: shared.features.clone(),
             named: true,
             encoder: None,
             classes: None,
@@ -674,8 +674,8 @@ fn thinned(trace: &[Step], objective: impl Fn(f64) -> f64) -> Vec<Step> {
         .collect()
 }
 
-fn column_name(fixed: &FixedBasis, j: usize, features: &[String]) -> String {
-    if j < fixed.len() { fixed.name(j, features) } else { "(intercept)".into() }
+fn column_name(fixed: &FixedBasis, j: usize, features: &Names) -> String {
+    if j < fixed.len() { fixed.name_by(j, &|j| features.one(j)) } else { "(intercept)".into() }
 }
 
 /// The builder methods of methods that choose from a given basis; a method is a tuple of settings

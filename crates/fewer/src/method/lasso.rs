@@ -430,8 +430,32 @@ impl<'s> Solver<'s> {
             most,
             all,
             |fitted| &fitted.0,
-            |kept| self.fit_on(kept, &penalty, &options),
+            |kept| match self.by_rows(kept, lam, &options)? {
+                Some(fitted) => Ok(fitted),
+                None => self.fit_on(kept, &penalty, &options),
+            },
         )
+    }
+
+    /// A fit on some of the columns by the rows, where these are fewer, and the penalty is a ridge.
+    fn by_rows(
+        &self,
+        kept: &[usize],
+        lam: f64,
+        options: &Options,
+    ) -> Result<Option<(Outcome, f64)>> {
+        let Shared { design: Some(design), observer, .. } = *self.shared else { return Ok(None) };
+        let Some(l2) = self.laid.ridge(kept).filter(|_| lam > 0.0) else { return Ok(None) };
+        let limit = self.lasso.0.common.memory_limit as usize;
+        let Some(space) = RowSpace::of(design, kept, l2, 1, limit, observer)? else {
+            return Ok(None);
+        };
+        let Some(mut engine) = self.engine_of(kept) else { return Ok(None) };
+        let of_rows = space.design();
+        let mut rows = self.engine_on((&of_rows, space.squares(), space.usable()), None);
+        let penalty = self.laid.at(lam, 1);
+        let outcome = space.solve(&mut rows, &mut engine, lam, &penalty, options)?;
+        Ok(outcome.map(|outcome| (outcome, engine.residual_square())))
     }
 
     /// A fit on some of the columns, from zero.

@@ -234,6 +234,26 @@ struct Problem<'s> {
 }
 
 impl<'s> Problem<'s> {
+    /// The fit of an engine on some columns by its rows, where these are fewer, and the penalty is
+    /// a ridge.
+    fn by_rows(
+        &self,
+        (design, laid, kept): (&Design<'_>, &Laid, &[usize]),
+        engine: &mut Coordinate<'_>,
+        lam: f64,
+        options: &Options,
+    ) -> Result<Option<Outcome>> {
+        let auto = self.settings.solver == Solver::Auto && lam > 0.0;
+        let Some(l2) = laid.ridge(kept).filter(|_| auto) else { return Ok(None) };
+        let limit = self.settings.common.memory_limit as usize;
+        let observer = self.shared.observer;
+        let space = RowSpace::of(design, kept, l2, self.outputs, limit, observer)?;
+        let Some(space) = space else { return Ok(None) };
+        let of_rows = space.design();
+        let mut rows = self.engine_on(&of_rows, space.squares(), space.usable())?;
+        space.solve(&mut rows, engine, lam, &laid.at(lam, self.outputs), options)
+    }
+
     /// The engine on some of these columns, at zero; `squares` are Σ w x² of all of them.
     fn engine_on<'u>(
         &self,
@@ -413,7 +433,11 @@ impl Fits<'_> {
             |solution| &solution.0,
             |kept| {
                 let mut engine = problem.engine_on(self.design, &problem.shared.squares, kept)?;
-                let outcome = problem.solve(&mut engine, &penalty, &options)?;
+                let of = (self.design, self.laid, kept);
+                let outcome = match problem.by_rows(of, &mut engine, lam, &options)? {
+                    Some(outcome) => outcome,
+                    None => problem.solve(&mut engine, &penalty, &options)?,
+                };
                 Ok((outcome, self.intercepts_of(&engine)))
             },
         )

@@ -282,7 +282,7 @@ impl WaveletRVR {
             weight: size as f64,
             rows: signal.points,
             fixed: &fixed,
-            features: data.names(),
+            features: data.shared_names(),
             target: data.target_name(),
             kernel: true,
             distinct: usize::MAX,

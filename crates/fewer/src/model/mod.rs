@@ -16,7 +16,7 @@ pub use report::{Certificate, CertificateKind, DroppedColumn, Report, SuspectedR
 pub use sampled::{Diagnostic, Draws};
 
 use crate::basis::{BlockFunction, FixedBasis, Kernel, KernelFunction, Learnt, UserFunction};
-use crate::data::{DenseView, Encoder, Features, Label, Table, check_features, quoted};
+use crate::data::{DenseView, Encoder, Features, Label, Names, Table, check_features, quoted};
 use crate::design::{Columns, Design};
 use crate::engine::Silent;
 use crate::error::{Error, Result};
@@ -106,7 +106,7 @@ pub struct Model {
     pub(crate) method: String,
     pub(crate) settings: serde_json::Value,
     pub(crate) target: String,
-    pub(crate) features: Vec<String>,
+    pub(crate) features: Names,
     pub(crate) named: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) encoder: Option<Encoder>,
@@ -148,7 +148,7 @@ impl Model {
 
     /// Names of the features it was fitted on.
     pub fn feature_names(&self) -> &[String] {
-        &self.features
+        self.features.all()
     }
 
     /// Whether the user named the features; else they are `x1`, `x2`, …
@@ -281,7 +281,7 @@ impl Model {
                 ),
             });
         }
-        check_features(&features, &self.features)?;
+        check_features(&features, &|j| self.features.one(j))?;
         // Nothing is held: the rows to predict may be many.
         self.basis.columns(features, 0, &Silent)
     }
@@ -390,7 +390,7 @@ impl Model {
                 hint: format!(
                     "the model was fitted without a table; give its {} features in order: {}",
                     self.features.len(),
-                    quoted(&self.features.iter().map(String::as_str).collect::<Vec<_>>())
+                    quoted(&self.features.all().iter().map(String::as_str).collect::<Vec<_>>())
                 ),
             }),
         }

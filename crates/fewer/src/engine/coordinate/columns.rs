@@ -10,16 +10,20 @@ use crate::linalg::{Cholesky, Matrix, axpy, dot, sparse_dot};
 
 /// Sweeps after which their steps are extrapolated (Bertrand & Massias 2021).
 const EXTRAPOLATE: usize = 5;
+/// Unless sweeps gain less and less, down to this part, by themselves.
+const FAST: f64 = 0.01;
 /// Sweeps after which descent gives up.
 pub(super) const MAX_SWEEPS: usize = 20_000;
 /// Largest support that is solved for exactly.
 const MAX_SOLVE: usize = 4000;
 
 /// Residuals of the rows, times their weights; the true residual is `values − offset·weights`.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Residuals {
     pub values: Vec<f64>,
     pub offset: f64,
+    /// What has been taken from them, where that is all that is followed.
+    pub narrow: Vec<f32>,
 }
 
 /// Working columns as they are read by descent.
@@ -44,7 +48,7 @@ pub(super) trait WorkingColumns: Sync {
 
 /// ½ Σ w·residual² of residuals that are held times their weights.
 fn half_square(residuals: &Residuals, weights: Option<&[f64]>) -> f64 {
-    let Residuals { values, offset } = residuals;
+    let Residuals { values, offset, .. } = residuals;
     let square = match weights {
         Some(w) => {
             let counted = values.iter().zip(w).filter(|(_, w)| **w > 0.0);
@@ -55,11 +59,53 @@ fn half_square(residuals: &Residuals, weights: Option<&[f64]>) -> f64 {
     0.5 * square
 }
 
+/// Columns of a sparse matrix, copied side by side where they are a small part of it: sweeps
+/// would wait for each of them else.
+pub(super) struct Gathered<'a> {
+    x: SparseView<'a>,
+    columns: Vec<usize>,
+    /// Starts, rows and values.
+    copied: Option<(Vec<usize>, Vec<u32>, Vec<f64>)>,
+}
+
+impl<'a> Gathered<'a> {
+    pub fn new(x: SparseView<'a>, columns: Vec<usize>) -> Self {
+        let stored: usize = columns.iter().map(|&j| x.column_slices(j).0.len()).sum();
+        let copied = (stored < x.stored() / 2).then(|| {
+            let mut starts = Vec::with_capacity(columns.len() + 1);
+            let (mut rows, mut values) = (Vec::with_capacity(stored), Vec::with_capacity(stored));
+            starts.push(0);
+            for &j in &columns {
+                let column = x.column_slices(j);
+                rows.extend_from_slice(column.0);
+                values.extend_from_slice(column.1);
+                starts.push(rows.len());
+            }
+            (starts, rows, values)
+        });
+        Self { x, columns, copied }
+    }
+
+    pub fn rows(&self) -> usize {
+        self.x.rows()
+    }
+
+    /// Rows and values of column `k`.
+    #[inline]
+    pub fn column(&self, k: usize) -> (&[u32], &[f64]) {
+        match &self.copied {
+            Some((starts, rows, values)) => {
+                let range = starts[k]..starts[k + 1];
+                (&rows[range.clone()], &values[range])
+            }
+            None => self.x.column_slices(self.columns[k]),
+        }
+    }
+}
+
 /// Columns (x − centre) / scale of a sparse matrix, never made dense.
 pub(super) struct SparseWorking<'a> {
-    pub x: SparseView<'a>,
-    /// Columns of the matrix.
-    pub columns: Vec<usize>,
+    pub stored: Gathered<'a>,
     pub centre: Vec<f64>,
     pub scale: Vec<f64>,
     /// Weight of each row, times its curvature.
@@ -69,7 +115,7 @@ pub(super) struct SparseWorking<'a> {
 
 impl WorkingColumns for SparseWorking<'_> {
     fn pull(&self, k: usize, residuals: &Residuals) -> f64 {
-        let (rows, values) = self.x.column_slices(self.columns[k]);
+        let (rows, values) = self.stored.column(k);
         let sum = sparse_dot(rows, values, &residuals.values);
         // Σ w·residual is zero where columns are centred, for so is the target.
         (sum - residuals.offset * self.centre[k] * self.total_weight) / self.scale[k]
@@ -77,12 +123,17 @@ impl WorkingColumns for SparseWorking<'_> {
 
     fn shift(&self, k: usize, step: f64, residuals: &mut Residuals) {
         let step = step / self.scale[k];
-        let (rows, values) = self.x.column_slices(self.columns[k]);
+        let (rows, values) = self.stored.column(k);
         match &self.weights {
             Some(w) => {
-                rows.iter().zip(values).for_each(|(&i, v)| residuals.values[i] -= step * v * w[i])
+                let shift = |(&i, v): (&u32, &f64)| {
+                    residuals.values[i as usize] -= step * v * w[i as usize];
+                };
+                rows.iter().zip(values).for_each(shift)
             }
-            None => rows.iter().zip(values).for_each(|(&i, v)| residuals.values[i] -= step * v),
+            None => {
+                rows.iter().zip(values).for_each(|(&i, v)| residuals.values[i as usize] -= step * v)
+            }
         }
         residuals.offset -= step * self.centre[k];
     }
@@ -90,19 +141,19 @@ impl WorkingColumns for SparseWorking<'_> {
     fn products(&self, chosen: &[usize]) -> Gram {
         let mut gram = Gram::default();
         gram.grow(chosen.len());
-        let mut dense = vec![0.0; self.x.rows()];
+        let mut dense = vec![0.0; self.stored.rows()];
         for (b, &k) in chosen.iter().enumerate() {
-            let (rows, values) = self.x.column_slices(self.columns[k]);
+            let (rows, values) = self.stored.column(k);
             for (&i, v) in rows.iter().zip(values) {
-                dense[i] = v * self.weights.as_ref().map_or(1.0, |w| w[i]);
+                dense[i as usize] = v * self.weights.as_ref().map_or(1.0, |w| w[i as usize]);
             }
             for (a, &l) in chosen[..=b].iter().enumerate() {
-                let (rows, values) = self.x.column_slices(self.columns[l]);
+                let (rows, values) = self.stored.column(l);
                 let sum = sparse_dot(rows, values, &dense);
                 let centred = sum - self.total_weight * self.centre[k] * self.centre[l];
                 gram.set(a, b, centred / (self.scale[k] * self.scale[l]));
             }
-            rows.iter().for_each(|&i| dense[i] = 0.0);
+            rows.iter().for_each(|&i| dense[i as usize] = 0.0);
             // What cancels leaves rounding behind, which must not make the matrix indefinite.
             let cancelled = self.total_weight * (self.centre[k] / self.scale[k]).powi(2);
             gram.set(b, b, gram.diagonal(b) + 1e-15 * cancelled);
@@ -115,7 +166,7 @@ impl WorkingColumns for SparseWorking<'_> {
             return;
         }
         // Small values have small rounding, which large centres would bring back.
-        let Residuals { values, offset } = residuals;
+        let Residuals { values, offset, .. } = residuals;
         match &self.weights {
             Some(w) => axpy(-*offset, w, values),
             None => values.iter_mut().for_each(|v| *v -= *offset),
@@ -236,10 +287,15 @@ impl ColumnDescent<'_> {
         // Their products cost about as much as this many sweeps.
         let worth = if support.len() <= MAX_SOLVE { 10 + support.len() / 4 } else { usize::MAX };
         let mut history = vec![at(beta, support)];
+        let mut first = f64::INFINITY;
         for sweep in 1..=budget {
             self.observer.check()?;
-            if self.sweep(support, beta, residuals) <= little {
+            let decrease = self.sweep(support, beta, residuals);
+            if decrease <= little {
                 return Ok(sweep);
+            }
+            if history.len() == 1 {
+                first = decrease;
             }
             if sweep >= worth && support.iter().all(|&k| beta[k] != 0.0) {
                 self.solve_exactly(support, beta, residuals)?;
@@ -247,7 +303,10 @@ impl ColumnDescent<'_> {
             }
             history.push(at(beta, support));
             if history.len() > EXTRAPOLATE {
-                self.extrapolate(support, &history, beta, residuals);
+                // What converges fast is not worth the cost.
+                if decrease > FAST * first {
+                    self.extrapolate(support, &history, beta, residuals);
+                }
                 history = vec![at(beta, support)];
             }
         }

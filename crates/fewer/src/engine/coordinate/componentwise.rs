@@ -111,7 +111,7 @@ enum Column<'a> {
     Dense(&'a [f64]),
     /// Values/scale − centre, where there are values, and −centre elsewhere.
     Sparse {
-        rows: &'a [usize],
+        rows: &'a [u32],
         values: &'a [f64],
         centre: f64,
         scale: f64,
@@ -191,7 +191,8 @@ impl<'a> Scores<'a> {
         match column {
             Column::Dense(x) => dot(x, &self.residual),
             Column::Sparse { rows, values, centre, scale } => {
-                let own = rows.iter().zip(values).map(|(&i, v)| v * self.residual_of(i, output));
+                let own =
+                    rows.iter().zip(values).map(|(&i, v)| v * self.residual_of(i as usize, output));
                 own.sum::<f64>() / scale - if needed { centre * self.total } else { 0.0 }
             }
         }
@@ -213,7 +214,7 @@ impl<'a> Scores<'a> {
                 }
                 for (&i, v) in rows.iter().zip(values) {
                     let change = step * v / scale;
-                    self.shift_row((i, output), change, change.exp(), eta);
+                    self.shift_row((i as usize, output), change, change.exp(), eta);
                 }
             }
         }
@@ -253,7 +254,7 @@ impl<'a> Coordinate<'a> {
         let columns = &self.usable[..self.usable.len() / self.likelihood.outputs().max(1)];
         let limit = self.memory_limit;
         self.components = Some(Components::new(schedule, seed, self.design, columns, limit));
-        self.working = WorkingSet::new(self.beta.len(), false, self.design);
+        self.working = WorkingSet::new(self.beta.len(), self.design);
         self
     }
 

@@ -65,7 +65,7 @@ impl<'a> CurvedSparse<'a> {
         match self.members[k] {
             (Some(j), _, scale) => {
                 let (rows, values) = self.x.column_slices(j);
-                rows.iter().zip(values).for_each(|(&i, v)| f(i, v / scale));
+                rows.iter().zip(values).for_each(|(&i, v)| f(i as usize, v / scale));
             }
             (None, ..) => (0..self.x.rows()).for_each(|i| f(i, 1.0)),
         }
@@ -89,7 +89,7 @@ impl WorkingColumns for CurvedSparse<'_> {
             let step = step / scale;
             let (rows, values) = self.x.column_slices(j);
             for (&i, v) in rows.iter().zip(values) {
-                residuals.values[i] -= step * v * self.alone[i];
+                residuals.values[i as usize] -= step * v * self.alone[i as usize];
             }
             return;
         }
@@ -134,7 +134,7 @@ impl Curved for CurvedSparse<'_> {
         let residual = likelihood.residual();
         let weight = |i: usize| self.weights.map_or(1.0, |w| w[i]);
         let of_row = |i: usize| (0..self.outputs).map(move |c| weight(i) * residual[(i, c)]);
-        Residuals { values: (0..self.x.rows()).flat_map(of_row).collect(), offset: 0.0 }
+        Residuals { values: (0..self.x.rows()).flat_map(of_row).collect(), ..Residuals::default() }
     }
 
     fn squares(&self) -> Vec<f64> {
@@ -256,7 +256,7 @@ impl Curved for CurvedPacked<'_> {
                 of_output.iter_mut().zip(w).for_each(|(r, w)| *r *= w);
             }
         }
-        Residuals { values, offset: 0.0 }
+        Residuals { values, ..Residuals::default() }
     }
 
     fn squares(&self) -> Vec<f64> {

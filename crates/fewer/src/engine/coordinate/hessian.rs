@@ -41,6 +41,8 @@ pub(crate) struct Working<'a> {
 pub(crate) enum Values<'a> {
     /// One after the other.
     Packed(&'a [f64]),
+    /// One after the other, in single precision.
+    Narrow(&'a [f32]),
     /// As a design shows them.
     Of(&'a Design<'a>),
 }
@@ -279,6 +281,10 @@ impl Working<'_> {
                 (Some(k), Values::Packed(values)) => {
                     let column = values[k * self.rows..][rows.clone()].iter().zip(factors);
                     out.extend(column.map(|(v, f)| T::narrowed(v * f)));
+                }
+                (Some(k), Values::Narrow(values)) => {
+                    let column = values[k * self.rows..][rows.clone()].iter().zip(factors);
+                    out.extend(column.map(|(v, f)| T::narrowed(f64::from(*v) * f)));
                 }
                 (Some(_), Values::Of(_)) => {
                     let column = factors.iter().enumerate();

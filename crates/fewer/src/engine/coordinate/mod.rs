@@ -11,6 +11,7 @@ mod curved;
 mod gram;
 mod hessian;
 mod intercepts;
+mod narrow;
 mod newton;
 mod penalty;
 mod quadratic;
@@ -27,9 +28,10 @@ use crate::design::Design;
 use crate::error::Result;
 use crate::likelihood::Smooth;
 use crate::linalg::{Matrix, add_combination, axpy};
-use columns::{ColumnDescent, MAX_SWEEPS, PackedWorking, Residuals, SparseWorking};
+use columns::{ColumnDescent, Gathered, MAX_SWEEPS, PackedWorking, Residuals, SparseWorking};
 use componentwise::Components;
 use gram::Gram;
+use narrow::NarrowWorking;
 use penalty::{DualPoint, best_dual_point};
 use quadratic::{Factored, Quadratic};
 use std::time::Instant;
@@ -41,6 +43,9 @@ const SMALLEST_GAP: f64 = 1e-14;
 const ROUNDING: f64 = 1e-11;
 /// Products of columns cost this much less than reading the columns from memory.
 const PRODUCT_SPEED: f64 = 14.0;
+
+/// With so many rows, products cost as much as all else that is done with them.
+const FEW_ROWS: f64 = 500.0;
 
 /// A sweep over a column, by its rows, costs as much as this many products with other columns.
 const PRODUCTS_PER_SWEEP: f64 = 50.0;
@@ -96,7 +101,7 @@ pub(crate) struct Coordinate<'a> {
     /// Second derivatives made earlier, for likelihoods that are not quadratic, and a factor.
     hessian: Option<Hessian>,
     factored: Option<Factored>,
-    /// Whether second derivatives in single precision did not do.
+    /// Whether single precision did not do, for second derivatives or for sweeps.
     precise: bool,
     /// Part of what single coefficients could gain that the next step may leave.
     inexact: f64,
@@ -123,7 +128,6 @@ impl<'a> Coordinate<'a> {
     ) -> Self {
         let null = likelihood.value();
         let (columns, outputs) = (squares.len(), likelihood.outputs());
-        let pack = design.raw().as_sparse().is_none();
         let all = (0..outputs).flat_map(|c| usable.iter().map(move |j| c * columns + j));
         Self {
             eta: Matrix::zeros(design.rows(), outputs),
@@ -140,7 +144,7 @@ impl<'a> Coordinate<'a> {
             gradient: cross.map_or(vec![0.0; outputs * columns], <[f64]>::to_vec),
             travelled: 0.0,
             seen_at: vec![if cross.is_some() { 0.0 } else { f64::NEG_INFINITY }; outputs * columns],
-            working: WorkingSet::new(outputs * columns, pack, design),
+            working: WorkingSet::new(outputs * columns, design),
             hessian: None,
             factored: None,
             precise: false,
@@ -293,6 +297,9 @@ impl<'a> Coordinate<'a> {
     /// Σ w x·values for coefficients, which rise, `values` having a column for each output.
     pub fn products(&self, wanted: &[usize], values: &Matrix) -> Vec<f64> {
         let columns = self.squares.len();
+        if wanted.last().is_none_or(|&last| last < columns) {
+            return self.design.apply_transpose(wanted, values.column(0));
+        }
         let of_output = |of_output: &[usize]| {
             let chosen: Vec<usize> = of_output.iter().map(|v| v % columns).collect();
             self.design.apply_transpose(&chosen, values.column(of_output[0] / columns))
@@ -321,7 +328,8 @@ impl<'a> Coordinate<'a> {
 
     /// Σ w x² of the column of a coefficient.
     pub fn square(&self, v: usize) -> f64 {
-        self.squares[v % self.squares.len()]
+        // Divisions cost more than the rest.
+        self.squares[if v < self.squares.len() { v } else { v % self.squares.len() }]
     }
 
     /// The pulls on all usable columns, in the order of all columns.
@@ -409,7 +417,13 @@ impl<'a> Coordinate<'a> {
             }
             let reach = self.reach(penalty)?;
             self.look(&alive, |j| reach * penalty.l1[j])?;
-            if !moved && !grown || tightness < 1e-4 {
+            let ends = !moved && !grown || tightness < 1e-4;
+            if self.is_narrow() && (ends || !grown && gap > 0.5 * last_gap) {
+                // What single precision has no digits for.
+                (self.precise, last_gap) = (true, gap);
+                continue;
+            }
+            if ends {
                 let dual = self.dual_point(penalty, &alive);
                 let gap = self.gap(penalty, best_dual.max(dual.value));
                 break (self.end_of(gap, target), gap);
@@ -544,9 +558,15 @@ impl<'a> Coordinate<'a> {
             .collect();
         wanted.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let forced = wanted.iter().take_while(|w| w.0.is_infinite()).count();
-        // About as much work as reading all columns once more, or as many as there are terms.
-        let cheap = (PRODUCT_SPEED * self.squares.len() as f64).sqrt() as usize;
-        wanted.truncate(forced.max(cheap.max(2 * self.terms()).max(64)));
+        // About as much work as reading all columns once more, or as many as there are terms; with
+        // few rows, products cost less than what is done with them.
+        let rows = self.design.rows() as f64;
+        let speed = PRODUCT_SPEED * rows / (rows + FEW_ROWS);
+        let cheap = (speed * self.squares.len() as f64).sqrt() as usize;
+        // Sweeps do not mind a few too many.
+        let swept = !self.working.is_dense() || self.likelihood.is_quadratic();
+        let often = if swept { 4 } else { 2 };
+        wanted.truncate(forced.max(cheap.max(often * self.terms()).max(64)));
         let mut chosen: Vec<usize> = wanted.into_iter().map(|w| w.1).collect();
         chosen.sort_unstable();
         if self.working.len() > 3 * (self.terms() + cheap) {
@@ -559,7 +579,7 @@ impl<'a> Coordinate<'a> {
 
     fn add_to_working(&mut self, chosen: &[usize]) -> Result<()> {
         let order = self.working.len() + chosen.len();
-        if self.working.is_packed() {
+        if self.working.is_dense() {
             check_memory(order, self.design.rows(), self.memory_limit)?;
         }
         Ok(self.working.add(self.design, chosen, self.observer)?)
@@ -578,8 +598,15 @@ impl<'a> Coordinate<'a> {
         self.look(&columns, |_| 0.0)?;
         let start: Vec<f64> = columns.iter().map(|&j| self.beta[j]).collect();
         let mut beta = start.clone();
-        // Far from the end the working set is not the last one: no need to be exact.
-        let tolerance = tolerance.max(1e-3 * gap);
+        // Far from the end the working set is not the last one: no need to be exact, unless that
+        // costs little.
+        let budget = if self.working.is_dense() { self.sweeps_worth() } else { MAX_SWEEPS };
+        let enough = match (self.working.is_dense(), budget) {
+            (true, 0) => 1e-3,
+            (true, _) => ENOUGH.0,
+            (false, _) => ENOUGH.1,
+        };
+        let tolerance = tolerance.max(enough * gap);
         let pulls: Vec<f64> = columns.iter().map(|&j| self.gradient[j]).collect();
         let from = LeastSquaresAt {
             beta: &start,
@@ -589,18 +616,22 @@ impl<'a> Coordinate<'a> {
             target_square: 2.0 * self.null,
         };
         let done = |beta: &[f64], q: &[f64]| from.gap(beta, q, &own).0 <= tolerance;
-        let budget = if self.working.is_packed() { self.sweeps_worth() } else { MAX_SWEEPS };
         let mut finished = false;
         if budget > 0 {
             let sweeps;
-            (sweeps, finished) =
-                self.descend_by_columns(&columns, &own, &mut beta, 0.1 * tolerance, budget, &done)?;
+            (sweeps, finished) = self.descend_by_columns(
+                &columns,
+                &own,
+                (&mut beta, &pulls),
+                0.1 * tolerance,
+                budget,
+                &done,
+            )?;
             self.spent += sweeps as f64 * columns.len() as f64;
         }
-        if !finished && self.working.is_packed() {
+        if !finished && self.working.is_dense() {
             self.spent = 0.0;
-            let weights = self.design.weights();
-            let gram = self.working.products(weights);
+            let gram = self.working.products(self.design);
             // Pulls at the coefficients that descent has reached, by products.
             let mut q = pulls.clone();
             for (k, (b, s)) in beta.iter().zip(&start).enumerate() {
@@ -619,20 +650,40 @@ impl<'a> Coordinate<'a> {
     /// few columns the products are cheap, with many they must be earned first.
     fn sweeps_worth(&self) -> usize {
         let (all, made) = (self.working.len() as f64, self.working.with_products() as f64);
-        let cost = (all * all - made * made) / PRODUCTS_PER_SWEEP;
+        let cost = (all * all - made * made) / self.products_per_sweep();
         let worth = ((cost - self.spent) / all.max(1.0)) as usize;
         if worth < 5 { 0 } else { worth }
     }
 
+    /// A sweep over a column costs as much as this many products.
+    fn products_per_sweep(&self) -> f64 {
+        PRODUCTS_PER_SWEEP * if self.is_narrow() { 0.5 } else { 1.0 }
+    }
+
+    /// Whether sweeps take columns in single precision.
+    fn is_narrow(&self) -> bool {
+        self.working.may_be_narrow() && !self.precise
+    }
+
+    /// Packs working columns in single precision, where sweeps are to take them so.
+    fn pack_narrow(&mut self) -> bool {
+        self.is_narrow() && self.working.pack_narrow(self.design)
+    }
+
+    /// Sweeps from coefficients with their pulls.
     fn descend_by_columns(
-        &self,
+        &mut self,
         columns: &[usize],
         penalty: &Penalty,
-        beta: &mut [f64],
+        (beta, pulls): (&mut [f64], &[f64]),
         tolerance: f64,
         budget: usize,
         done: &dyn Fn(&[f64], &[f64]) -> bool,
     ) -> Result<(usize, bool)> {
+        let narrow = self.pack_narrow();
+        if self.working.is_dense() && !narrow {
+            self.working.pack(self.design);
+        }
         let squares: Vec<f64> = columns.iter().map(|&j| self.squares[j]).collect();
         let residual = self.likelihood.residual().column(0);
         let weights = self.design.weights();
@@ -647,15 +698,19 @@ impl<'a> Coordinate<'a> {
             None => residual.to_vec(),
         };
         let rows = self.design.rows();
+        if narrow {
+            let working = NarrowWorking::new(rows, self.working.narrow(), pulls);
+            return Ok(descent(&working, &mut working.start(), beta)?);
+        }
         let total_weight = weights.map_or(rows as f64, |w| w.iter().sum());
-        let mut residuals = Residuals { values, offset: 0.0 };
+        let mut residuals = Residuals { values, ..Residuals::default() };
         Ok(match self.design.raw().as_sparse() {
             Some(x) => {
                 let units = columns.iter().map(|&j| self.design.units(j));
                 let (centre, scale) = units.unzip();
                 let weights = weights.map(<[f64]>::to_vec);
-                let columns = columns.to_vec();
-                let working = SparseWorking { x, columns, centre, scale, weights, total_weight };
+                let stored = Gathered::new(x, columns.to_vec());
+                let working = SparseWorking { stored, centre, scale, weights, total_weight };
                 descent(&working, &mut residuals, beta)?
             }
             None => {

@@ -3,12 +3,13 @@
 //! Each step minimises the second-order model of the likelihood plus the penalty itself, and goes
 //! as far as the objective falls.
 
-use super::columns::{ColumnDescent, MAX_SWEEPS};
+use super::columns::{ColumnDescent, MAX_SWEEPS, Residuals, WorkingColumns};
 use super::curved::{Curved, CurvedPacked, CurvedSparse};
 use super::hessian::{Hessian, Values, Working};
+use super::narrow::NarrowWorking;
 use super::penalty::{Penalty, best_dual_point};
 use super::quadratic::Quadratic;
-use super::{Coordinate, PRODUCTS_PER_SWEEP, gap_by_pulls};
+use super::{Coordinate, gap_by_pulls};
 use crate::data::SparseView;
 use crate::error::Result;
 use crate::linalg::{Matrix, add_combination, dot, products_with};
@@ -23,6 +24,8 @@ const ARMIJO: f64 = 1e-4;
 /// and if there are more columns than so few.
 const STALE: f64 = 0.1;
 const FEW: usize = 50;
+/// Pulls below this part of the penalty are not expected to move a coefficient away from zero.
+const IDLE: f64 = 0.9;
 /// Part of what single coefficients could gain that a step may leave.
 const INEXACT: f64 = 1e-3;
 
@@ -49,19 +52,21 @@ impl Coordinate<'_> {
     /// Solves the problem on the working set until its gap is at most `tolerance`; whether
     /// anything moved.
     pub(super) fn descend_by_newton(&mut self, penalty: &Penalty, tolerance: f64) -> Result<bool> {
-        let variables = self.working.columns().to_vec();
-        let own = self.own_penalty(&variables, penalty);
+        let mut variables = self.working.columns().to_vec();
+        let mut own = self.own_penalty(&variables, penalty);
         let mut moved = false;
         let mut last = Taken { gap: f64::INFINITY, invisible: false, fresh: false };
         for _ in 0..MAX_STEPS {
             self.observer.check()?;
-            let pulls = self.working_pulls(&variables);
+            let mut pulls = self.working_pulls(&variables);
             let gap = self.working_gap(&variables, &own, &pulls);
             let slow = gap > 0.3 * last.gap;
+            let swept = self.hessian.is_none() && last.fresh;
             // A step that the curvature cannot be blamed for.
             self.precise |= gap > 0.8 * last.gap
-                && last.fresh
-                && self.hessian.as_ref().is_some_and(|h| self.change_of(h) <= 0.1 * STALE);
+                && (swept
+                    || last.fresh
+                        && self.hessian.as_ref().is_some_and(|h| self.change_of(h) <= 0.1 * STALE));
             // Steps too small to be seen in the objective are taken while the gap closes.
             if gap <= tolerance || last.invisible && last.fresh && gap > 0.5 * last.gap {
                 self.travel();
@@ -73,6 +78,10 @@ impl Coordinate<'_> {
             }
             // Nearer the end steps are more exact, and the last one leaves almost nothing.
             self.inexact = INEXACT * (1e3 * gap / self.null).powi(2).clamp(1e-9, 1.0);
+            if self.leave_idle(&own, &mut pulls) {
+                variables = self.working.columns().to_vec();
+                own = self.own_penalty(&variables, penalty);
+            }
             let (step, fresh) = self.step(&variables, &own, &pulls, slow)?;
             match self.search_along(&variables, &own, &pulls, &step) {
                 Some(invisible) => {
@@ -84,6 +93,31 @@ impl Coordinate<'_> {
             }
         }
         Ok(moved)
+    }
+
+    /// Takes coefficients that are zero, and that nothing pulls away from there, out of a working
+    /// set that mostly consists of them: their second derivatives would not be used. Whether it
+    /// did; `pulls` lose theirs.
+    fn leave_idle(&mut self, own: &Penalty, pulls: &mut Vec<f64>) -> bool {
+        let variables = self.working.columns();
+        if !self.working.is_dense() || variables.len() <= FEW {
+            return false;
+        }
+        let free = self.intercept_count();
+        let busy = |k: usize| {
+            self.beta[variables[k]] != 0.0 || own.pull(pulls[free + k]) >= IDLE * own.l1[free + k]
+        };
+        let kept: Vec<usize> = (0..variables.len()).filter(|&k| busy(k)).collect();
+        if 2 * kept.len() > variables.len() || self.newton_sweeps_worth(variables) > 0 {
+            return false;
+        }
+        let left = kept.iter().map(|&k| pulls[free + k]);
+        *pulls = pulls[..free].iter().copied().chain(left).collect();
+        let mut wanted = vec![false; self.beta.len()];
+        kept.iter().for_each(|&k| wanted[variables[k]] = true);
+        self.working.keep(|v| wanted[v]);
+        self.factored = None;
+        true
     }
 
     /// The step of the second-order model, and whether its curvature is that of the present point.
@@ -113,9 +147,18 @@ impl Coordinate<'_> {
         let (free, columns) = (self.intercept_count(), self.squares.len());
         let outputs = (0..free).chain(variables.iter().map(|v| v / columns)).collect();
         let (rows, weights) = (self.design.rows(), self.design.weights());
-        let packed = self.working.packed();
-        let curved = CurvedPacked::new(rows, packed, outputs, free, &*self.likelihood, weights);
-        let (step, sweeps) = self.step_by_columns(&curved, variables, own, budget)?;
+        let (step, sweeps) = if self.pack_narrow() {
+            let (narrow, outputs) = (self.working.narrow(), (outputs, free));
+            let curved = NarrowWorking::curved(rows, narrow, pulls, outputs, &*self.likelihood);
+            let from = (curved.start(), &curved.squares()[..]);
+            self.step_by_columns(&curved, from, variables, own, budget)?
+        } else {
+            self.working.pack(self.design);
+            let packed = self.working.packed();
+            let curved = CurvedPacked::new(rows, packed, outputs, free, &*self.likelihood, weights);
+            let from = (curved.residuals(&*self.likelihood), &curved.squares()[..]);
+            self.step_by_columns(&curved, from, variables, own, budget)?
+        };
         let visit = 0.4 + 0.6 * self.eta.columns() as f64;
         self.spent += visit * (sweeps * variables.len()) as f64;
         Ok((step, true))
@@ -215,11 +258,19 @@ impl Coordinate<'_> {
         own: &Penalty,
         pulls: &[f64],
     ) -> Result<Vec<f64>> {
+        let narrow = self.pack_narrow();
+        if !narrow {
+            self.working.pack(self.design);
+        }
         let working = Working {
             rows: self.design.rows(),
             columns: self.squares.len(),
             variables,
-            values: Values::Packed(self.working.packed()),
+            values: if narrow {
+                Values::Narrow(self.working.narrow())
+            } else {
+                Values::Packed(self.working.packed())
+            },
         };
         let gram = hessian.of(&working, self.observer)?;
         let start = self.working_values(variables);
@@ -239,21 +290,20 @@ impl Coordinate<'_> {
     /// most; how many there were.
     fn step_by_columns(
         &self,
-        curved: &dyn Curved,
+        curved: &dyn WorkingColumns,
+        (mut residuals, squares): (Residuals, &[f64]),
         variables: &[usize],
         own: &Penalty,
         budget: usize,
     ) -> Result<(Vec<f64>, usize)> {
-        let mut residuals = curved.residuals(&*self.likelihood);
-        let squares = curved.squares();
         let start = self.working_values(variables);
         let mut beta = start.clone();
         let pulls: Vec<f64> = (0..beta.len()).map(|k| curved.pull(k, &residuals)).collect();
-        let enough = self.inexact * left_to_gain(own, &squares, &beta, &pulls);
-        let done = |beta: &[f64], q: &[f64]| left_to_gain(own, &squares, beta, q) <= enough;
+        let enough = self.inexact * left_to_gain(own, squares, &beta, &pulls);
+        let done = |beta: &[f64], q: &[f64]| left_to_gain(own, squares, beta, q) <= enough;
         let descent = ColumnDescent {
             columns: curved,
-            squares: &squares,
+            squares,
             penalty: own,
             small: 0,
             rounding: 0.0,
@@ -278,7 +328,8 @@ impl Coordinate<'_> {
             variables.iter().map(|&v| (Some(v % columns), v / columns, scale(v % columns)));
         let members = intercepts.chain(members).collect();
         let curved = CurvedSparse::new(x, members, &*self.likelihood, self.design.weights());
-        let (mut step, _) = self.step_by_columns(&curved, variables, own, MAX_SWEEPS)?;
+        let from = (curved.residuals(&*self.likelihood), &curved.squares()[..]);
+        let (mut step, _) = self.step_by_columns(&curved, from, variables, own, MAX_SWEEPS)?;
         // The design's columns are centred: what that takes away the intercepts give back.
         for (k, &v) in variables.iter().enumerate().filter(|_| free > 0) {
             let (centre, scale) = self.design.units(v % columns);
@@ -291,7 +342,7 @@ impl Coordinate<'_> {
     fn newton_sweeps_worth(&self, variables: &[usize]) -> usize {
         let all = variables.len() as f64;
         let visit = 0.4 + 0.6 * self.eta.columns() as f64;
-        let cost = all * all / PRODUCTS_PER_SWEEP;
+        let cost = all * all / self.products_per_sweep();
         let worth = ((cost - self.spent) / (visit * all)) as usize;
         if worth < 5 { 0 } else { worth }
     }

@@ -4,24 +4,48 @@ use super::gram::Gram;
 use crate::design::Design;
 use crate::engine::{Interrupted, Observer};
 
+/// How working columns are held.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Held {
+    /// Not at all: sparse columns stay where they are.
+    Sparse,
+    /// Packed one after the other.
+    Packed,
+    /// Where they are; packed only as what needs them so asks for it.
+    InPlace,
+}
+
 /// Working coefficients, and their columns, packed one after the other unless they are sparse.
 pub(super) struct WorkingSet {
     /// Coefficients, in the order they came; with one output they are columns of the design.
     columns: Vec<usize>,
     inside: Vec<bool>,
     rows: usize,
-    packed: Option<Vec<f64>>,
+    held: Held,
+    /// The first columns.
+    doubles: Vec<f64>,
+    /// The first columns in single precision.
+    singles: Vec<f32>,
     /// Products of the first columns; made only once they pay.
     gram: Gram,
 }
 
 impl WorkingSet {
-    pub fn new(coefficients: usize, pack: bool, design: &Design<'_>) -> Self {
+    pub fn new(coefficients: usize, design: &Design<'_>) -> Self {
+        let held = if design.raw().as_sparse().is_some() {
+            Held::Sparse
+        } else if design.reads_in_place() {
+            Held::InPlace
+        } else {
+            Held::Packed
+        };
         Self {
             columns: Vec::new(),
             inside: vec![false; coefficients],
             rows: design.rows(),
-            packed: pack.then(Vec::new),
+            held,
+            doubles: Vec::new(),
+            singles: Vec::new(),
             gram: Gram::default(),
         }
     }
@@ -38,13 +62,28 @@ impl WorkingSet {
         self.inside[j]
     }
 
-    pub fn is_packed(&self) -> bool {
-        self.packed.is_some()
+    pub fn is_dense(&self) -> bool {
+        self.held != Held::Sparse
     }
 
-    /// The columns, centred and scaled, one after the other.
+    /// Whether the columns are packed in double precision as they come.
+    pub fn is_packed(&self) -> bool {
+        self.held == Held::Packed
+    }
+
+    /// Whether descent may take columns in single precision: the design has the others at hand.
+    pub fn may_be_narrow(&self) -> bool {
+        self.held == Held::InPlace
+    }
+
+    /// The columns that were packed, centred and scaled, one after the other.
     pub fn packed(&self) -> &[f64] {
-        self.packed.as_deref().unwrap_or(&[])
+        &self.doubles
+    }
+
+    /// Those in single precision.
+    pub fn narrow(&self) -> &[f32] {
+        &self.singles
     }
 
     /// How many of the columns have their products made.
@@ -53,9 +92,38 @@ impl WorkingSet {
     }
 
     /// The products of all columns, those that are missing made now.
-    pub fn products(&mut self, weights: Option<&[f64]>) -> &Gram {
-        self.gram.extend(self.rows, self.packed.as_deref().unwrap_or(&[]), weights);
+    pub fn products(&mut self, design: &Design<'_>) -> &Gram {
+        self.pack(design);
+        self.gram.extend(self.rows, &self.doubles, design.weights());
         &self.gram
+    }
+
+    /// Packs all columns.
+    pub fn pack(&mut self, design: &Design<'_>) {
+        let done = self.doubles.len() / self.rows.max(1);
+        append(design, &self.columns[done..], &mut self.doubles);
+    }
+
+    /// Packs all columns in single precision; false where that has no room for their values.
+    pub fn pack_narrow(&mut self, design: &Design<'_>) -> bool {
+        /// Columns that are narrowed at a time.
+        const BLOCK: usize = 32;
+        let done = self.singles.len() / self.rows.max(1);
+        let mut wide = Vec::new();
+        self.singles.reserve((self.columns.len() - done) * self.rows);
+        for block in self.columns[done..].chunks(BLOCK) {
+            wide.clear();
+            append(design, block, &mut wide);
+            let before = self.singles.len();
+            self.singles.extend(wide.iter().map(|v| *v as f32));
+            if !self.singles[before..].iter().fold(true, |finite, v| finite & v.is_finite()) {
+                self.held = Held::Packed;
+                self.singles = Vec::new();
+                self.pack(design);
+                return false;
+            }
+        }
+        true
     }
 
     /// Adds columns that are not there yet.
@@ -68,12 +136,8 @@ impl WorkingSet {
         observer.check()?;
         chosen.iter().for_each(|&j| self.inside[j] = true);
         self.columns.extend_from_slice(chosen);
-        if let Some(packed) = &mut self.packed {
-            let columns = design.raw().columns();
-            for of_output in chosen.chunk_by(|a, b| a / columns == b / columns) {
-                let of_output: Vec<usize> = of_output.iter().map(|v| v % columns).collect();
-                design.append(&of_output, packed);
-            }
+        if self.held == Held::Packed {
+            self.pack(design);
         }
         Ok(())
     }
@@ -90,11 +154,26 @@ impl WorkingSet {
         self.columns.iter().for_each(|&j| self.inside[j] = true);
         let order = self.gram.order();
         self.gram.keep(&kept[..kept.partition_point(|&k| k < order)]);
-        if let Some(packed) = &mut self.packed {
-            for (new, &old) in kept.iter().enumerate() {
-                packed.copy_within(old * self.rows..(old + 1) * self.rows, new * self.rows);
-            }
-            packed.truncate(kept.len() * self.rows);
-        }
+        keep_columns(self.rows, &kept, &mut self.doubles);
+        keep_columns(self.rows, &kept, &mut self.singles);
     }
+}
+
+/// Appends the columns of coefficients.
+fn append(design: &Design<'_>, chosen: &[usize], out: &mut Vec<f64>) {
+    let columns = design.raw().columns();
+    for of_output in chosen.chunk_by(|a, b| a / columns == b / columns) {
+        let of_output: Vec<usize> = of_output.iter().map(|v| v % columns).collect();
+        design.append(&of_output, out);
+    }
+}
+
+/// Keeps those of the columns, which are the first, that are among the kept ones, which rise.
+fn keep_columns<T: Copy>(rows: usize, kept: &[usize], packed: &mut Vec<T>) {
+    let columns = packed.len() / rows.max(1);
+    let kept = &kept[..kept.partition_point(|&k| k < columns)];
+    for (new, &old) in kept.iter().enumerate() {
+        packed.copy_within(old * rows..(old + 1) * rows, new * rows);
+    }
+    packed.truncate(kept.len() * rows);
 }
