@@ -189,7 +189,7 @@ impl Learnt {
         Some(self.scale.iter().enumerate().map(of).collect())
     }
 
-    pub(super) fn name(&self, k: usize, features: &[String]) -> String {
+    pub(super) fn name(&self, k: usize, name: &dyn Fn(usize) -> String) -> String {
         /// Features a name lists, and how many times the narrowest width leaves one out.
         const LISTED: usize = 5;
         const WIDE: f64 = 10.0;
@@ -197,20 +197,21 @@ impl Learnt {
         let family = match shape {
             Shape::Rbf { .. } => "rbf",
             Shape::Laplacian { .. } => "laplacian",
-            Shape::Linear { feature } => return features[*feature].clone(),
+            Shape::Linear { feature } => return name(*feature),
         };
         let short = |v: f64| number(rounded(v));
         let (centre, width) =
             (self.centre(k).unwrap_or_default(), self.width(k).unwrap_or_default());
         let (_, inner) = shape.kernel().unwrap_or_default();
-        let own = inner.len() > 1 || features.len() == 1;
+        let features = self.scale.len();
+        let own = inner.len() > 1 || features == 1;
         let narrowest = inner.iter().fold(f64::INFINITY, |a, h| a.min(*h));
         let counts = |j: &usize| {
             self.scale[*j] > 0.0 && inner[(*j).min(inner.len() - 1)] <= WIDE * narrowest
         };
-        let shown: Vec<usize> = (0..features.len()).filter(counts).collect();
+        let shown: Vec<usize> = (0..features).filter(counts).collect();
         let place = |&j: &usize| {
-            let at = format!("{} = {}", features[j], short(centre[j]));
+            let at = format!("{} = {}", name(j), short(centre[j]));
             if own { format!("{at} ± {}", short(width[j])) } else { at }
         };
         let mut parts: Vec<String> = shown.iter().take(LISTED).map(place).collect();

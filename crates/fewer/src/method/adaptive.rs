@@ -194,7 +194,7 @@ pub(super) fn shared<'s>(
         weight: data.rows() as f64,
         rows: data.rows(),
         fixed,
-        features: data.names(),
+        features: data.shared_names(),
         target: data.target_name(),
         kernel: true,
         distinct: usize::MAX,
