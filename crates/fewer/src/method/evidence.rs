@@ -15,6 +15,7 @@ use crate::model::{Augmentation, Certificate, CertificateKind, Model};
 use crate::prior::{EvidencePrior, Rate};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::sync::Arc;
 
 /// Noise below 1e-4 of the target's deviation is taken for none: the evidence of a model that
 /// explains the target exactly has no maximum.
@@ -206,9 +207,11 @@ impl Evidence<'_> {
         let free = self.common.fit_intercept == Intercept::Free;
         let constant = shared.units.target_deviation == 0.0;
         let rows = shared.weight - f64::from(u8::from(free));
-        if constant || shared.usable.is_empty() || rows <= 0.0 {
+        // Without noise the evidence of a constant has no maximum.
+        if rows <= 0.0 || constant && noise == Noise::Estimated {
             return Ok((self.empty(shared, constant, &*prior, rows_noise)?, 0.0));
         }
+        let nothing = constant || shared.usable.is_empty();
         let inverse_lengths: Vec<f64> =
             shared.usable.iter().map(|&j| shared.squares[j].powf(-0.5)).collect();
         let units = (shared.usable.iter().zip(&inverse_lengths))
@@ -228,13 +231,17 @@ impl Evidence<'_> {
                 usable: &shared.usable,
                 inverse_lengths: inverse_lengths.clone(),
             }),
-            (None, None) => return Ok((self.empty(shared, constant, &*prior, rows_noise)?, 0.0)),
+            (None, None) => Box::new(FromGram {
+                gram: Arc::default(),
+                usable: &[],
+                inverse_lengths: Vec::new(),
+            }),
         };
         let bias = shared.bias().and_then(|b| shared.usable.binary_search(&b).ok());
         let problem = Problem {
             dictionary: &*dictionary,
             cross,
-            square: shared.weight,
+            square: if constant { 0.0 } else { shared.weight },
             units,
             weight: shared.weight,
             free_intercept: free,
@@ -252,10 +259,13 @@ impl Evidence<'_> {
             ..Options::default()
         };
         let maximised = match self.solver {
-            EvidenceSolver::Fast => maximise,
-            EvidenceSolver::Block => block,
+            EvidenceSolver::Block if !nothing => block,
+            EvidenceSolver::Fast | EvidenceSolver::Block => maximise,
         };
-        let found = maximised(&problem, &mut *prior, &options, shared.observer)?;
+        let mut found = maximised(&problem, &mut *prior, &options, shared.observer)?;
+        if nothing {
+            found.termination = Termination::Degenerate;
+        }
         let variance = |(&k, a): (&usize, &f64)| {
             let deviation = shared.units.deviation[shared.usable[k]];
             (unit * inverse_lengths[k] / deviation).powi(2) / a
@@ -297,6 +307,7 @@ impl Evidence<'_> {
         prior: &dyn EvidencePrior,
         rows_noise: &NoiseOfRows,
     ) -> Result<Model> {
+        let free = self.common.fit_intercept == Intercept::Free;
         let fitted = Fitted {
             method: self.method,
             settings: self.settings.clone(),
@@ -305,7 +316,7 @@ impl Evidence<'_> {
             notes: vec![why_empty(shared).into()],
             factor: 1.0,
             shift: 0.0,
-            uncertainty: None,
+            uncertainty: constant.then(|| certain(free)),
         };
         let model = self.common.model(shared, fitted)?;
         let noise = if constant { 0.0 } else { shared.units.target_unit() };
@@ -355,7 +366,9 @@ impl Evidence<'_> {
                     .to_string(),
             );
         }
-        if outcome.active.is_empty()
+        if outcome.active.is_empty() && found.termination == Termination::Degenerate {
+            notes.push(why_empty(shared).into());
+        } else if outcome.active.is_empty()
             && notes.is_empty()
             && let Some(j) = shared.strongest(&shared.cross)
         {
@@ -464,6 +477,14 @@ fn uncertainty(
         covariance[(k, k)] = found.noise / weight;
     }
     Uncertainty { parameters, covariance }
+}
+
+/// Of a constant without noise no doubt is left.
+fn certain(free_intercept: bool) -> Uncertainty {
+    let parameters: Vec<(usize, Option<usize>)> =
+        free_intercept.then_some((0, None)).into_iter().collect();
+    let order = parameters.len();
+    Uncertainty { parameters, covariance: Matrix::zeros(order, order) }
 }
 
 pub(super) fn certified(mut model: Model, gain: f64, aligned: usize) -> Model {

@@ -20,6 +20,9 @@ pub struct Draw {
 /// Of one output the value where every term is at its centre, and the weight of each term.
 type Drawn = (f64, Vec<f64>);
 
+/// Tells the draws of weights of kernels on new rows from the others of a seed.
+const BESIDE: u64 = 0x9e37_79b9_7f4a_7c15;
+
 /// Pivots of a correlation matrix below this are rounding.
 const ROUNDING: f64 = 1e-14;
 
@@ -127,6 +130,9 @@ impl Model {
     /// What so many sets of weights out of the posterior predict: a row for each row, a column for
     /// each draw. With `noise` they are new observations, whose deviation is
     /// [`predict_std`](Self::predict_std); without, values of the function itself.
+    ///
+    /// Under `variance = augmented` every row has a kernel of its own, whose weight is drawn by
+    /// itself: such draws have the deviations of the function and not its smoothness.
     pub fn sample_y<'a>(
         &self,
         features: impl Into<Features<'a>>,
@@ -141,7 +147,9 @@ impl Model {
             });
         }
         let drawn = self.drawn(draws, seed)?;
-        let columns = self.columns(features.into())?;
+        let features = features.into();
+        let columns = self.columns(features)?;
+        let added = self.augmented_variance(features)?;
         let chosen: Vec<usize> = (0..self.terms.len()).collect();
         let centre = self.terms.iter().map(|t| t.centre).collect();
         let design = Design::new(&*columns, None, centre, vec![1.0; chosen.len()]);
@@ -151,9 +159,13 @@ impl Model {
         // The weights of a seed are the same with noise and without.
         let mut next = normal(!seed);
         let scatter = if noise { self.noise_std.unwrap_or(0.0) } else { 0.0 };
+        let mut beside = normal(seed.rotate_left(32) ^ BESIDE);
         for (k, base) in bases.iter().enumerate() {
-            for y in out.column_mut(k) {
+            for (i, y) in out.column_mut(k).iter_mut().enumerate() {
                 *y += base;
+                if let Some(added) = &added {
+                    *y += added[i].sqrt() * beside();
+                }
                 if scatter > 0.0 {
                     *y += scatter * next();
                 }
