@@ -81,6 +81,12 @@ fn active_count_lam_is_near_the_reference() {
         assert!(model.report().termination.is_converged());
     };
     check(fit_sinc!(BLS::new()), "sinc_bls_active");
+    // Its circle passes through columns beside active ones that are worth nothing, and its λ counts
+    // them: at that λ the noise is the same.
+    let expected = reference("sinc_bls_active");
+    let (model, _) = fit_sinc!(BLS::new().lam(number(&expected, "lam")));
+    let noise = model.noise_std().unwrap() / number(&expected, "sigma");
+    assert!((noise - 1.0).abs() < 0.01, "{noise}");
     check(fit_sinc!(FastLaplace::new()), "sinc_flap_sigma_active");
     let sigma = number(&reference("sinc_flap_fixed_0.01var"), "sigma");
     check(fit_sinc!(FastLaplace::new().noise(sigma)), "sinc_flap_fixed_0.01var");

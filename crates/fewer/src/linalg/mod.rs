@@ -13,8 +13,8 @@ pub use matrix::{Layout, Matrix, Tile};
 pub use narrow::{add_multiple_of_product_narrow, axpy_narrow, dot_narrow, weighted_square_narrow};
 pub use products::{
     Factor, add_combination, add_gram, add_multiple_of_product, add_outer, add_products,
-    add_transpose_products, axpy, cross_products, dot, multiply, product_of_rows, products_with,
-    sparse_dot, symmetrise, weighted_square,
+    add_transpose_products, axpy, cross_products, dot, multiply, multiply_upper, product_of_rows,
+    products_with, sparse_dot, square_of_lower, symmetrise, weighted_square,
 };
 
 /// Clears the upper halves of the vector registers.

@@ -357,6 +357,61 @@ pub fn multiply(rows: usize, a: &[f64], b: &Matrix) -> Matrix {
     out
 }
 
+/// a·b for `a` of so many rows, column after column, and an upper triangular `b`.
+pub fn multiply_upper(rows: usize, a: &[f64], b: &Matrix) -> Matrix {
+    const PANEL: usize = 64;
+    let order = b.columns();
+    let mut out = Matrix::zeros(rows, order);
+    if out.as_slice().is_empty() {
+        return out;
+    }
+    let panels = out.as_mut_slice().par_chunks_mut(rows * PANEL);
+    panels.zip(b.as_slice().par_chunks(order * PANEL)).enumerate().for_each(|(p, (panel, b))| {
+        let width = panel.len() / rows;
+        // Below its diagonal a panel is zero.
+        let inner = p * PANEL + width;
+        faer::linalg::matmul::matmul(
+            MatMut::from_column_major_slice_mut(panel, rows, width),
+            Accum::Replace,
+            MatRef::from_column_major_slice(&a[..rows * inner], rows, inner),
+            MatRef::from_column_major_slice(b, order, width).subrows(0, inner),
+            1.0,
+            Par::Seq,
+        );
+        clear_vector_registers();
+    });
+    out
+}
+
+/// wᵀ·w for a lower triangular `w`.
+pub fn square_of_lower(w: &Matrix) -> Matrix {
+    const PANEL: usize = 64;
+    let order = w.rows();
+    let mut out = Matrix::zeros(order, order);
+    let whole = MatRef::from_column_major_slice(w.as_slice(), order, order);
+    let panels = out.as_mut_slice().par_chunks_mut((order * PANEL).max(1));
+    panels.enumerate().for_each(|(p, panel)| {
+        let (start, width) = (p * PANEL, panel.len() / order);
+        // On and above the diagonal; rows of w before the panel are zero in its columns.
+        let below = whole.subrows(start, order - start);
+        faer::linalg::matmul::matmul(
+            MatMut::from_column_major_slice_mut(panel, order, width).subrows_mut(0, start + width),
+            Accum::Replace,
+            below.subcols(0, start + width).transpose(),
+            below.subcols(start, width),
+            1.0,
+            Par::Seq,
+        );
+        clear_vector_registers();
+    });
+    for b in 0..order {
+        for a in 0..b {
+            out[(b, a)] = out[(a, b)];
+        }
+    }
+    out
+}
+
 /// Copies the lower triangle onto the upper one.
 pub fn symmetrise(matrix: &mut Matrix) {
     const BLOCK: usize = 64;

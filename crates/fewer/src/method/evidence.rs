@@ -17,6 +17,7 @@ use crate::model::{Augmentation, Certificate, CertificateKind, Model};
 use crate::prior::{EvidencePrior, Rate};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::sync::Arc;
 
 /// Noise below 1e-4 of the target's deviation is taken for none: the evidence of a model that
 /// explains the target exactly has no maximum.
@@ -343,8 +344,13 @@ impl Evidence<'_> {
         rows_noise: &NoiseOfRows,
         run: Run<'_>,
     ) -> Result<Option<Solved>> {
+        let nothing = shared.units.target_deviation == 0.0 || shared.usable.is_empty();
         let ascend = |posed: Posed<'_, '_>| {
             let Posed { problem, options, observer, start } = posed;
+            if nothing {
+                let found = maximise(&problem, prior, &options, observer)?;
+                return Ok(Found { termination: Termination::Degenerate, ..found });
+            }
             match (self.solver, start) {
                 (EvidenceSolver::Block, _) => block(&problem, prior, &options, observer),
                 (EvidenceSolver::Fast, None) if run.search => {
@@ -397,7 +403,9 @@ impl Evidence<'_> {
         let noise = self.inner_noise(unit, rows_noise)?;
         let free = self.common.fit_intercept == Intercept::Free;
         let rows = shared.weight - f64::from(u8::from(free));
-        if shared.units.target_deviation == 0.0 || shared.usable.is_empty() || rows <= 0.0 {
+        let constant = shared.units.target_deviation == 0.0;
+        // Without noise the evidence of a constant has no maximum.
+        if rows <= 0.0 || constant && noise == Noise::Estimated {
             return Ok(None);
         }
         let inverse_lengths: Vec<f64> =
@@ -419,13 +427,17 @@ impl Evidence<'_> {
                 usable: &shared.usable,
                 inverse_lengths: inverse_lengths.clone(),
             }),
-            (None, None) => return Ok(None),
+            (None, None) => Box::new(FromGram {
+                gram: Arc::default(),
+                usable: &[],
+                inverse_lengths: Vec::new(),
+            }),
         };
         let bias = shared.bias().and_then(|b| shared.usable.binary_search(&b).ok());
         let problem = Problem {
             dictionary: &*dictionary,
             cross,
-            square: shared.weight,
+            square: if constant { 0.0 } else { shared.weight },
             units,
             weight: shared.weight,
             free_intercept: free,
@@ -489,6 +501,8 @@ impl Evidence<'_> {
         prior: &dyn EvidencePrior,
         rows_noise: &NoiseOfRows,
     ) -> Result<Model> {
+        let free = self.common.fit_intercept == Intercept::Free;
+        let constant = shared.units.target_deviation == 0.0;
         let fitted = Fitted {
             method: self.method,
             settings: self.settings.clone(),
@@ -497,10 +511,9 @@ impl Evidence<'_> {
             notes: vec![why_empty(shared).into()],
             factor: 1.0,
             shift: 0.0,
-            uncertainty: None,
+            uncertainty: constant.then(|| certain(free)),
         };
         let model = self.common.model(shared, fitted)?;
-        let constant = shared.units.target_deviation == 0.0;
         let noise = if constant { 0.0 } else { shared.units.target_unit() };
         let mut model = Model { noise_std: Some(noise), ..model };
         rows_noise.undo(&mut model, self.noise);
@@ -548,7 +561,9 @@ impl Evidence<'_> {
                     .to_string(),
             );
         }
-        if outcome.active.is_empty()
+        if outcome.active.is_empty() && found.termination == Termination::Degenerate {
+            notes.push(why_empty(shared).into());
+        } else if outcome.active.is_empty()
             && notes.is_empty()
             && let Some(j) = shared.strongest(&shared.cross)
         {
@@ -657,6 +672,14 @@ fn uncertainty(
         covariance[(k, k)] = found.noise / weight;
     }
     Uncertainty { parameters, covariance }
+}
+
+/// Of a constant without noise no doubt is left.
+fn certain(free_intercept: bool) -> Uncertainty {
+    let parameters: Vec<(usize, Option<usize>)> =
+        free_intercept.then_some((0, None)).into_iter().collect();
+    let order = parameters.len();
+    Uncertainty { parameters, covariance: Matrix::zeros(order, order) }
 }
 
 pub(super) fn certified(mut model: Model, gain: f64, aligned: usize) -> Model {

@@ -22,6 +22,9 @@ type Drawn = (f64, Vec<f64>);
 /// Draws of all outputs, and the deviation of the noise that goes with each.
 type WithNoise = (Vec<Vec<Drawn>>, Vec<f64>);
 
+/// Tells the draws of weights of kernels on new rows from the others of a seed.
+const BESIDE: u64 = 0x9e37_79b9_7f4a_7c15;
+
 /// Pivots of a correlation matrix below this are rounding.
 const ROUNDING: f64 = 1e-14;
 
@@ -125,6 +128,9 @@ impl Model {
     /// What so many sets of weights out of the posterior predict: a row for each row, a column for
     /// each draw. With `noise` they are new observations, whose deviation is
     /// [`predict_std`](Self::predict_std); without, values of the function itself.
+    ///
+    /// Under `variance = augmented` every row has a kernel of its own, whose weight is drawn by
+    /// itself: such draws have the deviations of the function and not its smoothness.
     pub fn sample_y<'a>(
         &self,
         features: impl Into<Features<'a>>,
@@ -139,7 +145,9 @@ impl Model {
             });
         }
         let (drawn, deviations) = self.drawn(draws, seed)?;
-        let columns = self.columns(features.into())?;
+        let features = features.into();
+        let columns = self.columns(features)?;
+        let added = self.augmented_variance(features)?;
         let chosen: Vec<usize> = (0..self.terms.len()).collect();
         let centre = self.terms.iter().map(|t| t.centre).collect();
         let design = Design::new(&*columns, None, centre, vec![1.0; chosen.len()]);
@@ -148,9 +156,13 @@ impl Model {
         let mut out = design.apply_each(&chosen, &weights);
         // The weights of a seed are the same with noise and without.
         let mut stream = Stream::new(!seed);
+        let mut beside = Stream::new(seed.rotate_left(32) ^ BESIDE);
         for (k, (base, deviation)) in bases.iter().zip(deviations).enumerate() {
-            for y in out.column_mut(k) {
+            for (i, y) in out.column_mut(k).iter_mut().enumerate() {
                 *y += base;
+                if let Some(added) = &added {
+                    *y += added[i].sqrt() * beside.normal();
+                }
                 if noise && deviation > 0.0 {
                     // Student's t: a Gaussian whose precision is drawn first.
                     let precision = self.noise_nu.map_or(1.0, |nu| {

@@ -96,6 +96,24 @@ impl Dictionary for FromGram<'_> {
     }
 }
 
+/// Columns of unit length whose products are all at hand.
+pub(super) struct Table(pub Matrix);
+
+impl Dictionary for Table {
+    fn len(&self) -> usize {
+        self.0.rows()
+    }
+
+    fn products(&self, of: &[usize], with: &[usize]) -> Matrix {
+        let values = with.iter().flat_map(|&b| of.iter().map(move |&a| self.0[(a, b)]));
+        Matrix::from_columns(of.len(), with.len(), values.collect())
+    }
+
+    fn gram(&self, chosen: &[usize]) -> Matrix {
+        self.products(chosen, chosen)
+    }
+}
+
 /// Some of the columns of another dictionary.
 pub(super) struct Part<'a> {
     pub whole: &'a dyn Dictionary,

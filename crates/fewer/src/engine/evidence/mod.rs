@@ -148,6 +148,8 @@ struct Ascent<'a> {
     /// Products of columns that were active before.
     held: HashMap<usize, Vec<f64>>,
     hold_noise: bool,
+    /// Whether columns are added one at a time.
+    singly: bool,
     /// By how much λ moved last, relatively.
     hyper_change: f64,
 }
@@ -221,9 +223,14 @@ fn from_few(
     chosen.sort_unstable();
     chosen.dedup();
     let take = |from: &[f64]| chosen.iter().map(|&j| from[j]).collect::<Vec<f64>>();
-    let dictionary = dictionary::Part { whole: problem.dictionary, chosen: &chosen };
+    let first = start.is_none();
+    let dictionary: Box<dyn Dictionary + '_> = if first {
+        Box::new(dictionary::Table(problem.dictionary.gram(&chosen)))
+    } else {
+        Box::new(dictionary::Part { whole: problem.dictionary, chosen: &chosen })
+    };
     let part = Problem {
-        dictionary: &dictionary,
+        dictionary: &*dictionary,
         cross: take(&problem.cross),
         square: problem.square,
         units: take(&problem.units),
@@ -238,9 +245,13 @@ fn from_few(
         (columns.into_iter().filter_map(place).collect(), noise)
     });
     let mut ascent = Ascent::new(&part, prior, &options, observer)?;
-    let found = ascent.run_from(start, false, FIRST_TERMS)?;
+    let mut found = ascent.run_from(start, false, FIRST_TERMS)?;
     if found.active.len() >= FEW {
         return Ok(None);
+    }
+    // The search costs least where candidates are fewest.
+    if first && !found.active.is_empty() {
+        found = ascent.run(true, 0)?;
     }
     let columns = found.active.iter().map(|&k| chosen[k]).zip(found.alpha).collect();
     Ok(Some((columns, found.noise)))
@@ -253,27 +264,54 @@ enum Kick {
     /// noise precision is held at so many times its value while columns are added, and released:
     /// a way out of maxima that take signal for noise.
     Part { precision: f64, out: f64 },
-    /// From no column and this noise precision.
+    /// From no column and this noise precision, by one column at a time.
     Afresh { precision: f64 },
 }
 
-/// The first two serve any number of candidates, the others up to [`FEW_CANDIDATES`].
-const KICKS: [Kick; 7] = [
-    Kick::Part { precision: 10.0, out: 0.0 },
-    Kick::Part { precision: 3.0, out: 0.0 },
+impl Kick {
+    /// Whether it leaves enough of a maximum for coming back to mean something.
+    fn is_strong(self) -> bool {
+        !matches!(self, Kick::Part { out: 0.0, .. })
+    }
+}
+
+/// For up to [`FEW_CANDIDATES`]; those that leave the columns alone serve any number.
+const KICKS: [Kick; 12] = [
+    Kick::Afresh { precision: 100.0 },
     Kick::Part { precision: 3.0, out: 0.5 },
     Kick::Part { precision: 3.0, out: -0.3 },
-    Kick::Afresh { precision: 10.0 },
+    Kick::Part { precision: 10.0, out: 0.0 },
+    Kick::Part { precision: 3.0, out: 0.0 },
     Kick::Part { precision: 10.0, out: 0.5 },
     Kick::Part { precision: 10.0, out: -0.5 },
+    Kick::Part { precision: 30.0, out: 0.0 },
+    Kick::Part { precision: 1.0, out: 0.5 },
+    Kick::Part { precision: 1.0, out: -0.5 },
+    Kick::Afresh { precision: 10.0 },
+    Kick::Part { precision: 30.0, out: 0.3 },
 ];
+
+const MANY_CANDIDATES_KICKS: std::ops::Range<usize> = 3..5;
 const FEW_CANDIDATES: usize = 1000;
+/// Rounds without success that end this near the best maximum, and for how many each counts.
+const NEAR: f64 = 0.05;
+const NEAR_COUNTS: usize = 3;
+/// Terms up to which adding one at a time is not too slow.
+const SINGLY: usize = 60;
+/// With more than [`FEW`] terms the search ends where a strong kick leads back to the same maximum,
+/// but for this much for each term.
+const SAME: f64 = 1e-4;
+/// A round this far below the best maximum is left without moving its columns about.
+const HOPELESS: f64 = 1.0;
 /// Looks at all candidates after which a round is given up.
 const LONGEST_ROUND: usize = 300;
 /// Steps of λ after which it is taken to go round in a circle.
 const LONGEST_CIRCLE: usize = 400;
-/// How closely columns settle at least.
+/// How closely columns settle at least, and where they are many.
 const LOOSE: f64 = 1e-3;
+const LOOSE_MANY: f64 = 0.1;
+/// Terms that are many.
+const MANY: usize = 100;
 /// Rounds of the search that gain less than this for each term are the last.
 const SEARCH: f64 = 0.02;
 
@@ -337,6 +375,7 @@ impl<'a> Ascent<'a> {
             all,
             held: HashMap::new(),
             hold_noise: false,
+            singly: false,
             hyper_change: 0.0,
         })
     }
@@ -374,8 +413,9 @@ impl<'a> Ascent<'a> {
         // The number of terms up to which the noise is held.
         let mut hold = if options.noise == Noise::Estimated { hold } else { 0 };
         let few = self.all.len() <= FEW_CANDIDATES;
-        let kicks = if few { &KICKS[..] } else { &KICKS[..2] };
+        let kicks = if few { &KICKS[..] } else { &KICKS[MANY_CANDIDATES_KICKS] };
         let mut kick = kicks.iter().cycle();
+        let mut strong = false;
         // Sets of columns of which no exchange leads on.
         let mut ends: HashSet<Vec<usize>> = HashSet::new();
         // Gains that count: rounds of the search leave small ones to the end.
@@ -403,7 +443,7 @@ impl<'a> Ascent<'a> {
                 gains = self.gains();
                 gain = largest(&gains);
             }
-            settled = (1e-3 * gain).clamp(closest, LOOSE.max(closest));
+            settled = self.closeness(gain, closest);
             let objective = -self.value();
             let terms = self.counted();
             let shown = trace.last().map_or(objective, |s| s.objective.min(objective));
@@ -434,7 +474,9 @@ impl<'a> Ascent<'a> {
                 self.add_some(&gains)?
             } else {
                 let columns = self.sorted();
-                let more = !ends.contains(&columns) && (self.spread()? || self.exchange_some()?);
+                let hopeless = !last && best.as_ref().is_some_and(|b| value < b.value - HOPELESS);
+                let seen = hopeless || ends.contains(&columns);
+                let more = !seen && (self.spread()? || self.exchange_some()?);
                 if !more {
                     ends.insert(columns);
                 }
@@ -449,7 +491,11 @@ impl<'a> Ascent<'a> {
             }
             let before = best.as_ref().map_or(f64::NEG_INFINITY, |b| b.value);
             let enough = SEARCH * (1 + self.active.len()) as f64;
-            failures = if value > before + enough { 0 } else { failures + 1 };
+            // Where maxima are much alike, little is to be had of others.
+            let counts = if few && value > before - NEAR { NEAR_COUNTS } else { 1 };
+            failures = if value > before + enough { 0 } else { failures + counts };
+            let k = self.active.len();
+            let returned = strong && k > FEW && (value - before).abs() < SAME * k as f64;
             self.keep_best(&mut best, value);
             if failures > 0
                 && let Some(best) = best.clone()
@@ -457,12 +503,20 @@ impl<'a> Ascent<'a> {
                 self.restore(best)?;
             }
             round = 0;
-            if failures >= kicks.len() {
+            self.singly = false;
+            // With no noise left there is none to take for signal.
+            let exact = !few && self.posterior.beta >= options.largest_precision;
+            if failures >= kicks.len() || returned || exact {
                 (last, tol, hold) = (true, options.tol, 0);
                 continue;
             }
             tol = options.tol.max(LOOSE);
-            let Some(&next) = kick.next() else { break };
+            let mut next = kick.next();
+            if matches!(next, Some(Kick::Afresh { .. })) && self.active.len() > SINGLY {
+                next = kick.next();
+            }
+            let Some(&next) = next else { break };
+            strong = next.is_strong();
             hold = self.kick(next)?;
             settled = LOOSE.max(closest);
         }
@@ -481,6 +535,13 @@ impl<'a> Ascent<'a> {
         Ok(found)
     }
 
+    /// How closely to settle where there is so much to gain elsewhere.
+    fn closeness(&self, gain: f64, closest: f64) -> f64 {
+        let (part, loose) =
+            if self.active.len() > MANY { (1e-2, LOOSE_MANY) } else { (1e-3, LOOSE) };
+        (part * gain).clamp(closest, loose.max(closest))
+    }
+
     /// Leaves a maximum; the number of terms up to which the noise is then held.
     fn kick(&mut self, kick: Kick) -> Result<usize> {
         let k = self.active.len();
@@ -488,6 +549,7 @@ impl<'a> Ascent<'a> {
             Kick::Part { precision, out } => (precision * self.posterior.beta, out),
             Kick::Afresh { precision } => (precision, 1.0),
         };
+        self.singly = matches!(kick, Kick::Afresh { .. });
         let mut order = self.by_worth();
         if part < 0.0 {
             order.reverse();
@@ -499,7 +561,7 @@ impl<'a> Ascent<'a> {
         self.refactor()?;
         Ok(match kick {
             Kick::Part { .. } => self.counted() + self.active.len() / 4 + 4,
-            Kick::Afresh { .. } => 0,
+            Kick::Afresh { .. } => FIRST_TERMS,
         })
     }
 

@@ -8,8 +8,9 @@ use crate::error::Result;
 use crate::linalg::Matrix;
 use crate::prior::Factors;
 
-/// Candidates that are weighed against each other.
+/// Candidates that are weighed against each other, at most and for each one to be added.
 const POOL: usize = 96;
+const POOL_FOR_EACH: usize = 16;
 /// A column is added together with the first if it still gains such a part of it.
 const PART: f64 = 0.25;
 /// Columns added at once, at most and for every so many active ones.
@@ -67,14 +68,15 @@ impl Ascent<'_> {
         let mut order: Vec<usize> =
             (0..gains.len()).filter(|&j| gains[j].1 > self.options.tol).collect();
         let by_gain = |a: &usize, b: &usize| gains[*b].1.total_cmp(&gains[*a].1).then(a.cmp(b));
-        if order.len() > POOL {
-            order.select_nth_unstable_by(POOL, by_gain);
-            order.truncate(POOL);
-        }
-        order.sort_unstable_by(by_gain);
         let room = self.options.max_terms.map_or(usize::MAX, |m| m.saturating_sub(self.counted()));
         let most = (1 + self.active.len() / FOR_EACH).min(MOST);
-        if most.min(room.max(1)) == 1 || self.goes_by_rules() {
+        let size = POOL.min(POOL_FOR_EACH * most);
+        if order.len() > size {
+            order.select_nth_unstable_by(size, by_gain);
+            order.truncate(size);
+        }
+        order.sort_unstable_by(by_gain);
+        if most.min(room.max(1)) == 1 || self.singly || self.goes_by_rules() {
             return order.first().map(|&j| (j, 1.0 / gains[j].0)).into_iter().collect();
         }
         let mut pool = self.pool(order);

@@ -2,7 +2,7 @@
 
 use crate::engine::Observer;
 use crate::error::{Error, Result};
-use crate::linalg::{Cholesky, Matrix, axpy, cross_products, dot};
+use crate::linalg::{Cholesky, Matrix, axpy, cross_products, dot, square_of_lower};
 
 /// What the data says of the active columns F (of unit length) and the target t.
 #[derive(Debug, Clone, Default)]
@@ -72,7 +72,7 @@ impl Posterior {
         for b in 0..k {
             root.column_mut(b).iter_mut().for_each(|v| *v *= spread[b]);
         }
-        let sigma = cross_products(k, root.as_slice(), root.as_slice());
+        let sigma = square_of_lower(&root);
         let mut mean = vec![0.0; k];
         for b in 0..k {
             mean[b] = beta * dot(sigma.column(b), &data.cross);

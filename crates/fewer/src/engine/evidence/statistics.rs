@@ -1,7 +1,7 @@
 //! S, Q and Z of candidate columns: what adding each of them would do.
 
 use super::posterior::Posterior;
-use crate::linalg::{Matrix, axpy, multiply};
+use crate::linalg::{Matrix, axpy, multiply, multiply_upper};
 
 /// S = φᵀC⁻¹φ, Q = φᵀC⁻¹t and Z = φᵀC⁻¹B⁻¹C⁻¹φ of some candidates, and their products with the
 /// active columns.
@@ -47,7 +47,7 @@ impl Statistics {
         self.s.fill(beta);
         self.q.iter_mut().zip(&self.cross).for_each(|(q, c)| *q = beta * c);
         // βFᵀφ through W, so that S is β minus a sum of squares.
-        let projected = multiply(m, &self.products, &posterior.root.transpose());
+        let projected = multiply_upper(m, &self.products, &posterior.root.transpose());
         for k in 0..posterior.alpha.len() {
             subtract_squares(beta * beta, projected.column(k), &mut self.s);
             axpy(-beta * posterior.mean[k], &self.products[k * m..][..m], &mut self.q);
