@@ -55,8 +55,8 @@ def auto(
     cv : int, default=5
         Number of folds; rows are shuffled, and classes stratified.
     cv_repeats : int, optional
-        How many times rows are split: 10 times for up to 200 rows by default, and less often for
-        more, once from 2000 rows on.
+        How many times rows are split: 5 times for up to 200 rows by default, less often for more,
+        and once above 500.
     scoring : str, optional
         What judges: ``"mse"`` for numbers and ``"deviance"`` for classes by default, or another
         score of :func:`fewer.cross_validate`.

@@ -194,8 +194,8 @@ const TRYING: f64 = 0.75;
 const FITTING: f64 = 0.05;
 /// Rows that are split repeatedly, as long as that is not more than so many rows in all: chance in
 /// the split of few rows decides between methods as much as they do.
-const SPLIT_ROWS: usize = 2000;
-const MOST_REPEATS: usize = 10;
+const SPLIT_ROWS: usize = 1000;
+const MOST_REPEATS: usize = 5;
 /// A method behind the best by more standard errors of the difference is not split again.
 const HOPELESS: f64 = 3.0;
 
@@ -419,7 +419,7 @@ impl Field {
 /// are split repeatedly, which evens out the chance of the split and leaves the errors as honest
 /// as they are for one.
 ///
-/// Settings: `cv` (5), `cv_repeats` (10 for up to 200 rows, and fewer for more), `scoring` (`mse` or
+/// Settings: `cv` (5), `cv_repeats` (5 for up to 200 rows, and fewer for more), `scoring` (`mse` or
 /// `deviance`), `max_time`, `max_terms`, and `class_weight`, `standardize`, `memory_limit`,
 /// `random_state`, `n_jobs`, which go to every method.
 ///
