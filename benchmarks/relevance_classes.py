@@ -93,11 +93,12 @@ def libraries(gamma: float) -> dict[str, Callable[[], Any]]:
 
 def vectors(model: Any) -> int:
     """How many rows a model holds."""
-    for name in ("n_terms_", "n_support_", "relevance_", "relevance_vectors_"):
-        held = getattr(model, name, None)
-        if held is not None:
-            return int(held) if np.isscalar(held) else int(np.sum(held) if name == "n_support_" else len(held))
-    return -1
+    if hasattr(model, "n_terms_"):
+        return int(model.n_terms_)
+    if hasattr(model, "n_support_"):
+        return int(np.sum(model.n_support_))
+    held = getattr(model, "relevance_", None)
+    return len(model.relevance_vectors_ if held is None else held)
 
 
 def seconds(work: Callable[[], Any]) -> tuple[float, Any]:

@@ -2,11 +2,11 @@
 
     python -m benchmarks.scaling [--save] [--seconds 60] [--only fast,redrawn] [--large 100000,500]
 
-Friedman's function of 10 inputs (5 of them matter) with noise of deviation 1. `block` and `fast` look at all rows; `landmarks` at 300
-rows by k-means++; `redrawn` at 300 rows that are others in every round. Each goes on to twice the
-rows until a fit takes longer than `--seconds` of processor time; the exponent is the slope of log
-time against log rows over its last four sizes. `--large` rows, candidates: one fit beside, each in
-a process of its own, with the memory it took at most.
+Friedman's function of 10 inputs (5 of them matter) with noise of deviation 1. `block` and `fast`
+look at all rows; `landmarks` at 300 rows by k-means++; `redrawn` at 300 rows that are others in
+every round. Each goes on to twice the rows until a fit takes longer than `--seconds` of processor
+time; the exponent is the slope of log time against log rows over its last four sizes. `--large`
+rows, candidates: one fit beside, in a process of its own, with the memory it took at most.
 """
 
 from __future__ import annotations
@@ -81,7 +81,9 @@ def picture(points: dict[str, list[tuple[int, float]]]) -> str:
         parts.append(f'<text x="{x:.1f}" y="{base + 18}" text-anchor="middle">1e{power}</text>')
     for power in range(int(y0), int(y1) + 1):
         _, y = place(10.0**x0, 10.0**power)
-        parts.append(f'<line x1="{left}" y1="{y:.1f}" x2="{width - 130}" y2="{y:.1f}" stroke="#ddd"/>')
+        parts.append(
+            f'<line x1="{left}" y1="{y:.1f}" x2="{width - 130}" y2="{y:.1f}" stroke="#ddd"/>'
+        )
         parts.append(f'<text x="{left - 6}" y="{y + 4:.1f}" text-anchor="end">1e{power}</text>')
     for colour, (name, series) in zip(COLOURS, points.items(), strict=False):
         path = " ".join("{:.1f},{:.1f}".format(*place(*p)) for p in series)
@@ -126,7 +128,9 @@ def main() -> None:
             lines.append(f"| {rows} | {name} | {took:.3f} | {model.n_terms_} | {error:.4f} |")
             print(lines[-1], flush=True)
             rows *= 2
-    slopes = [f"{name} {exponent(series):.2f}" for name, series in points.items() if len(series) > 1]
+    slopes = [
+        f"{name} {exponent(series):.2f}" for name, series in points.items() if len(series) > 1
+    ]
     lines.append("\nExponents of time against rows: " + ", ".join(slopes) + ".")
     if options.large:
         lines += [
@@ -135,7 +139,8 @@ def main() -> None:
         ]
         for job in options.large:
             command = [sys.executable, "-m", "benchmarks.scaling", "--one", job]
-            lines.append(subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip())
+            done = subprocess.run(command, check=True, capture_output=True, text=True)
+            lines.append(done.stdout.strip())
             print(lines[-1], flush=True)
     if options.save:
         head = "# Time of relevance vector regression against rows\n\n![times](scaling.svg)\n\n"

@@ -31,9 +31,7 @@ def bound(F, y, log_alpha, log_beta, log_nu, z):
     mean, mean_log = shape / rate, digamma(shape) - np.log(rate)
     C = np.diag(np.exp(-log_beta) / mean) + (F * np.exp(-log_alpha)) @ F.T
     evidence = stats.multivariate_normal(np.zeros(len(y)), C).logpdf(y)
-    prior = (
-        nu / 2 * np.log(nu / 2) - gammaln(nu / 2) + (nu / 2 - 1) * mean_log - nu / 2 * mean
-    )
+    prior = nu / 2 * np.log(nu / 2) - gammaln(nu / 2) + (nu / 2 - 1) * mean_log - nu / 2 * mean
     entropy = stats.gamma(shape, scale=1 / rate).entropy()
     return evidence + np.sum(0.5 * (mean_log - np.log(mean)) + prior + entropy)
 
@@ -144,11 +142,11 @@ def test_weights_and_precisions_of_rows(sine):
 
 def test_what_cannot_be_is_said(sine):
     X, y = sine
-    with pytest.raises(ValueError, match="nu = 3.*student_t"):
+    with pytest.raises(ValueError, match=r"nu = 3.*student_t"):
         RVR(nu=3.0).fit(X, y)
     with pytest.raises(ValueError, match="nu = -1"):
         RVR(noise="student_t", nu=-1.0).fit(X, y)
-    with pytest.raises(ValueError, match="noise.*student_t"):
+    with pytest.raises(ValueError, match=r"noise.*student_t"):
         RVR(noise="cauchy").fit(X, y)
     with pytest.raises(ValueError, match="variant"):
         RVR(noise="student_t", variant="paper").fit(X, y)
