@@ -18,9 +18,9 @@ use std::time::Instant;
 
 /// Columns of a round beside the terms, where the user names no number.
 const DRAWN: usize = 500;
-/// A round that gains less than this for each row changes the noise by a part of 2e-5 and passes
-/// for none.
-const ENOUGH: f64 = 1e-5;
+/// A round that gains less than this for each row changes the noise variance by a part of 1e-4 and
+/// passes for none.
+const ENOUGH: f64 = 5e-5;
 /// So many rounds without a gain end the drawing.
 const QUIET: usize = 3;
 /// Products for which all columns are looked at in the end.

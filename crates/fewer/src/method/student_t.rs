@@ -104,6 +104,7 @@ const STEPS: usize = 200;
 const SUSPECT: f64 = 4.0;
 
 /// What is known of the precisions of the rows.
+#[derive(Clone)]
 struct Tails<'d> {
     noise: StudentT,
     /// (n,) β E(y − η)² of which the distributions of the precisions were made.
@@ -162,6 +163,30 @@ impl Tails<'_> {
     }
 }
 
+/// Squared deviations from the median, in units of their own median's.
+fn about_median(y: &[f64], weights: Option<&[f64]>) -> Vec<f64> {
+    let counts = |i: &usize| weights.is_none_or(|w| w[*i] > 0.0);
+    let middle = |values: &dyn Fn(usize) -> f64| {
+        // By weight: a row of weight 2 is two rows.
+        let mut order: Vec<usize> = (0..y.len()).filter(counts).collect();
+        order.sort_unstable_by(|&a, &b| values(a).total_cmp(&values(b)));
+        let weight = |i: usize| weights.map_or(1.0, |w| w[i]);
+        let mut left = 0.5 * order.iter().map(|&i| weight(i)).sum::<f64>();
+        let at = order.iter().find(|i| {
+            left -= weight(**i);
+            left <= 0.0
+        });
+        at.map_or(0.0, |&i| values(i))
+    };
+    let median = middle(&|i| y[i]);
+    let deviation = middle(&|i| (y[i] - median).abs()) / normal_quantile(0.75);
+    let of = |i: usize| {
+        let z = ((y[i] - median) / deviation).powi(2);
+        if counts(&i) && z.is_finite() { z } else { 1.0 }
+    };
+    (0..y.len()).map(of).collect()
+}
+
 /// One ascent with the precisions held.
 struct Round {
     model: Model,
@@ -213,9 +238,9 @@ impl Evidence<'_> {
             Nu::Number(nu) => nu,
             Nu::Rule(NuRule::Estimate) => FIRST,
         };
-        // With z = 1 all precisions are 1.
-        let noise = StudentT { nu: first };
-        let tails = Tails { noise, z: vec![1.0; y.len()], given, weights };
+        // Far from the median counts against a row before there is a fit.
+        let tails =
+            Tails { noise: StudentT { nu: first }, z: about_median(y, weights), given, weights };
         on_threads(self.common.n_jobs, || {
             let fixed = self.common.resolve(data, weights)?;
             let rows = Rows { data, target: y, weights, deadline };
@@ -293,10 +318,17 @@ impl Evidence<'_> {
         let mut trace: Vec<Step> = Vec::new();
         let mut termination = Termination::Converged;
         let mut iterations = before + 1;
+        let mut before_step: Option<(Round, Tails<'d>)> = None;
         while let Some(at) = &current.reached {
             observer.check()?;
             let objective = -at.value;
             let gained = trace.last().map_or(f64::INFINITY, |s| s.objective - objective);
+            // Rounding, where the noise vanishes, or a price of parameters, which is no part of
+            // the bound: what was there before is better.
+            if let (Some((previous, precisions)), true) = (before_step.take(), gained < 0.0) {
+                (current, tails) = (previous, precisions);
+                break;
+            }
             let terms = current.model.n_terms();
             trace.push(Step { objective, terms });
             let residual = gained.abs().min(f64::MAX);
@@ -310,10 +342,11 @@ impl Evidence<'_> {
                 break;
             }
             iterations += 1;
-            let mut state = at.state.clone();
+            let (state, precisions) = (at.state.clone(), tails.clone());
             tails.update(at.z.clone(), nu);
-            state = self.settle_terms(fixed, &mut tails, state, nu, tol, &round)?;
-            current = round(fixed, &tails, Some(&state))?;
+            let state = self.settle_terms(fixed, &mut tails, state, nu, tol, &round)?;
+            let next = round(fixed, &tails, Some(&state))?;
+            before_step = Some((std::mem::replace(&mut current, next), precisions));
         }
         Ok(Climbed { current, tails, trace, iterations, termination })
     }
