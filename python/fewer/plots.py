@@ -132,8 +132,10 @@ def kernels(estimator: Any, X: Any, y: Any, ax: Axes | None = None) -> Axes:
     """
     pyplot = _pyplot()
     families = getattr(estimator, "families_", None)
-    if families is None:
-        raise ValueError(f"{type(estimator).__name__} has learnt no kernels: AdaptiveRVR does")
+    if families is None or not hasattr(estimator, "noise_std_"):
+        raise ValueError(
+            f"{type(estimator).__name__} has learnt no kernels of numbers: AdaptiveRVR does"
+        )
     frame = _data.as_frame(X)
     points = np.asarray(X if frame is None else _data.of_frame(frame), dtype=np.float64)
     if points.ndim != 2 or points.shape[1] != 1:
