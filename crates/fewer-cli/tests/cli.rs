@@ -908,6 +908,11 @@ fn relevance_vectors_take_numbers_and_classes() {
         let fit = format!("fit points.csv --target class --method {method} --out model.json");
         assert_eq!(place.json(&format!("{fit} --json"))["method"], "RVC");
     }
+    for method in ["arvm", "arvc"] {
+        let fit = format!("fit points.csv --target class --method {method} --out learnt.json");
+        assert_eq!(place.json(&format!("{fit} --json"))["method"], "AdaptiveRVC");
+    }
+    assert!(place.good("explain learnt.json").contains("rbf("));
     let averaged = place.json("predict model.json points.csv --proba --json");
     let plain = place.json("predict model.json points.csv --plug-in --json");
     for i in 0..200 {

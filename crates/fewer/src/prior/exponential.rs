@@ -58,7 +58,7 @@ impl Rate {
 ///
 /// Helgøy & Li 2022, eq. 16 (with q² under the root), as the root that does not cancel for small κ
 /// and is the one of relevance vector machines at κ = 0.
-pub(super) fn best_variance(of: Factors, kappa: f64) -> f64 {
+pub(crate) fn best_variance(of: Factors, kappa: f64) -> f64 {
     let Factors { s, q, .. } = of;
     let excess = q * q - s - kappa;
     if !(excess > 0.0 && s > 0.0) {

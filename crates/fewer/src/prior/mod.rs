@@ -24,6 +24,7 @@ pub use bls::Bls;
 pub(crate) use elastic_net::ElasticNet;
 pub use evidence::{EvidencePrior, Factors};
 pub use exponential::Rate;
+pub(crate) use exponential::best_variance as exponential_variance;
 pub use fast_laplace::FastLaplace;
 pub use gaussian::Gaussian;
 pub use jeffreys::Jeffreys;

@@ -14,7 +14,7 @@ use crate::engine::{Minimum, Observer, Progress, Step, Termination};
 use crate::error::{Error, Result};
 use crate::likelihood::Noise;
 use crate::linalg::{Matrix, axpy, cross_products, dot, multiply};
-use crate::prior::{Ard, EvidencePrior, Factors};
+use crate::prior::{Ard, EvidencePrior, Factors, exponential_variance};
 use crate::random::uniform;
 use rayon::prelude::*;
 use std::cell::RefCell;
@@ -61,16 +61,33 @@ pub(crate) struct Learning {
 /// A prior under which learnt parameters are paid for: by Laplace's approximation an integral over
 /// them is as narrow as the noise allows, ½ log β for each. Without any price enough kernels can
 /// explain anything, and the evidence grows without bound as the noise vanishes.
+///
+/// Variances of weights have an exponential prior so wide that it is felt only by kernels that are
+/// nearly equal and have huge weights of opposite signs: their difference fits a slope where there
+/// are rows, and beyond them it may be anything.
 #[derive(Debug, Clone, Copy)]
 struct Paid {
     ard: Ard,
     /// Parameters of the kernels there are, times the price of one.
     parameters: f64,
+    /// κ of the density exp(−κγ/2) of variances, in units of the target's.
+    kappa: f64,
 }
+
+/// κ, as a part of the price of parameters.
+const KAPPA: f64 = 0.04;
 
 impl EvidencePrior for Paid {
     fn best_variance(&self, of: Factors, unit: f64, noise: f64) -> f64 {
-        self.ard.best_variance(of, unit, noise)
+        if self.kappa == 0.0 {
+            return self.ard.best_variance(of, unit, noise);
+        }
+        let square = of.q * of.q - 2.0 * self.ard.price * of.z;
+        exponential_variance(Factors { q: square.max(0.0).sqrt(), ..of }, self.kappa * unit)
+    }
+
+    fn penalty(&self, variance: f64, unit: f64, _noise: f64) -> f64 {
+        0.5 * self.kappa * unit * variance
     }
 
     fn price(&self) -> f64 {
@@ -86,7 +103,7 @@ impl EvidencePrior for Paid {
     }
 
     fn gain(&self, of: Factors, variance: f64, unit: f64, noise: f64) -> f64 {
-        self.ard.gain(of, variance, unit, noise)
+        self.ard.gain(of, variance, unit, noise) - self.penalty(variance, unit, noise)
     }
 }
 
@@ -112,7 +129,7 @@ const WORK: f64 = 1e8;
 const SEARCH_ROWS: usize = 2000;
 const CLIMB_ROWS: usize = 10;
 /// What a step must gain for each row where there are more.
-const LITTLE_OF_ROW: f64 = 1e-6;
+const LITTLE_OF_ROW: f64 = 1e-5;
 /// Functions that are weighed at once.
 const BLOCK: usize = 64;
 /// Sample among which distances to the nearest are taken.
@@ -366,6 +383,33 @@ impl<'a> Scene<'a> {
         Self { rows, centred, columns, posterior, error, spread, shrunk, prior }
     }
 
+    /// With one more function, of which the products join those that are known.
+    fn with(
+        self,
+        shape: Option<Shape>,
+        alpha: f64,
+        data: &mut Active,
+        observer: &dyn Observer,
+    ) -> Result<Self> {
+        let (n, k) = (self.rows.len(), self.columns.columns());
+        let column = self.rows.columns(&[shape], self.centred).1;
+        let products = cross_products(n, self.columns.as_slice(), column.as_slice());
+        let mut gram = Matrix::zeros(k + 1, k + 1);
+        for b in 0..k {
+            gram.column_mut(b)[..k].copy_from_slice(data.gram.column(b));
+            gram[(k, b)] = products[(b, 0)];
+            gram[(b, k)] = products[(b, 0)];
+        }
+        gram[(k, k)] = dot(column.as_slice(), column.as_slice());
+        data.gram = gram;
+        data.cross.push(dot(column.as_slice(), &self.rows.target));
+        let alpha: Vec<f64> = self.posterior.alpha.iter().copied().chain([alpha]).collect();
+        let posterior = Posterior::new(data, &alpha, self.posterior.beta, observer)?;
+        let columns = [self.columns.as_slice(), column.as_slice()].concat();
+        let columns = Matrix::from_columns(n, k + 1, columns);
+        Ok(Self::new(self.rows, columns, posterior, self.centred, self.prior))
+    }
+
     /// What functions are worth, many of them at once (Tzikas et al. 2009, eq. 51-59 corrected).
     fn weigh(&self, shapes: &[Option<Shape>], with_gradient: bool) -> Vec<Worth> {
         shapes.chunks(BLOCK).flat_map(|some| self.weigh_block(some, with_gradient)).collect()
@@ -442,14 +486,14 @@ impl<'a> Scene<'a> {
     }
 
     /// The variance at which a function gains most, and the gain.
-    fn gain(&self, worth: &Worth) -> (f64, f64) {
+    fn gain(&self, worth: &Worth, unit: f64) -> (f64, f64) {
         if worth.height == 0.0 || worth.distance > 2.0 * REACH {
             return (0.0, 0.0);
         }
         let noise = 1.0 / self.posterior.beta;
-        let variance = self.prior.best_variance(worth.factors, 1.0, noise);
+        let variance = self.prior.best_variance(worth.factors, unit, noise);
         match variance > 0.0 {
-            true => (variance, self.prior.gain(worth.factors, variance, 1.0, noise)),
+            true => (variance, self.prior.gain(worth.factors, variance, unit, noise)),
             false => (0.0, 0.0),
         }
     }
@@ -504,7 +548,7 @@ pub(crate) fn learn(
     let mut learner = Learner {
         learning,
         options,
-        prior: Paid { ard: prior, parameters: 0.0 },
+        prior: Paid { ard: prior, parameters: 0.0, kappa: KAPPA * learning.parameter_price },
         observer,
         bounds: Bounds::new(&learning.rows.x),
         shapes: Vec::new(),
@@ -527,14 +571,14 @@ impl Learner<'_> {
         let (mut iterations, mut idle, mut small, mut gain) = (0, 0, 0, 0.0f64);
         let mut termination = Termination::IterationLimit;
         let mut value = self.value()?;
-        let n = self.learning.rows.len();
-        let little = if n > 2 * SEARCH_ROWS { LITTLE_OF_ROW * n as f64 } else { LITTLE };
+        let little = self.little();
         while iterations < options.max_iter {
             self.observer.check()?;
             iterations += 1;
+            let before = self.shapes.len();
             let found = self.add_some(iterations)?;
             gain = if idle == 0 { found } else { gain.max(found) };
-            let added = found > options.tol;
+            let added = self.shapes.len() > before;
             if added {
                 self.climb(iterations, found)?;
             } else if idle == 0 && !self.shapes.is_empty() {
@@ -568,6 +612,16 @@ impl Learner<'_> {
         self.found(gain, iterations, termination, trace)
     }
 
+    /// What a step must gain: no less than rows can tell where there are many.
+    fn little(&self) -> f64 {
+        let n = self.learning.rows.len() as f64;
+        if self.has_many_rows() { LITTLE_OF_ROW * n } else { LITTLE }
+    }
+
+    fn has_many_rows(&self) -> bool {
+        self.learning.rows.len() > 2 * SEARCH_ROWS
+    }
+
     fn is_late(&self) -> bool {
         self.options.deadline.is_some_and(|d| Instant::now() >= d)
     }
@@ -594,6 +648,20 @@ impl Learner<'_> {
     /// Counts the parameters that are paid for.
     fn count(&mut self) {
         self.prior.parameters = self.learning.parameter_price * self.all_parameters();
+    }
+
+    /// The square of the range of a function, which the prior of its variance is relative to.
+    fn unit(&self, shape: &Option<Shape>) -> f64 {
+        match shape {
+            Some(Shape::Linear { feature }) => {
+                (0.25 * (self.bounds.high[*feature] - self.bounds.low[*feature])).powi(2)
+            }
+            _ => 1.0,
+        }
+    }
+
+    fn units(&self, shapes: &[Option<Shape>]) -> Vec<f64> {
+        shapes.iter().map(|s| self.unit(s)).collect()
     }
 
     fn counted(&self) -> usize {
@@ -640,14 +708,20 @@ impl Learner<'_> {
     }
 
     fn value(&self) -> Result<f64> {
-        let units = vec![1.0; self.shapes.len()];
-        Ok(self.objective().value(&self.posterior()?, &units))
+        Ok(self.objective().value(&self.posterior()?, &self.units(&self.shapes)))
     }
 
-    /// So many of the rows, where there are more than twice as many.
+    /// Some of the rows on which all kernels climb, where there are many.
+    fn climbing_rows(&self, seed: u64) -> Option<Sample> {
+        let most = (self.learning.rows.len() / 3).max(SEARCH_ROWS);
+        let count = CLIMB_ROWS * self.all_parameters() as usize;
+        self.some_rows(count.clamp(SEARCH_ROWS, most), seed ^ 0x2545_f491)
+    }
+
+    /// So many of the rows, where there are many.
     fn some_rows(&self, count: usize, seed: u64) -> Option<Sample> {
         let n = self.learning.rows.len();
-        if n <= 2 * count {
+        if !self.has_many_rows() {
             return None;
         }
         // One of each stretch.
@@ -667,8 +741,7 @@ impl Learner<'_> {
     /// the next. Where there are many rows some of them show the way; it is gone if all agree.
     fn climb(&mut self, iteration: usize, gained: f64) -> Result<()> {
         let tol = (0.01 * gained).max(1e-3);
-        let count = SEARCH_ROWS.max(CLIMB_ROWS * self.all_parameters() as usize);
-        let Some(part) = self.some_rows(count, self.seed(iteration) ^ 0x2545_f491) else {
+        let Some(part) = self.climbing_rows(self.seed(iteration)) else {
             self.together(&self.learning.rows, TOGETHER, tol)?;
             return self.settle(0.1 * LITTLE);
         };
@@ -810,7 +883,7 @@ impl Learner<'_> {
         Ok(())
     }
 
-    /// Adds the functions that gain most; the gain of the first.
+    /// Adds the functions that gain most; the largest gain there is.
     fn add_some(&mut self, iteration: usize) -> Result<f64> {
         let most = self.options.max_terms.unwrap_or(usize::MAX);
         let count = self.learning.rows.count;
@@ -825,42 +898,33 @@ impl Learner<'_> {
             return Ok(0.0);
         }
         self.check_memory(WEIGHED + plain.len())?;
-        let n = self.learning.rows.len();
-        let mut taken: Vec<(Option<Shape>, f64)> = Vec::new();
+        let many = self.has_many_rows();
+        let least = if many { self.little() } else { self.options.tol };
         let mut first = 0.0;
+        let (mut shapes, mut alpha) = (self.shapes.clone(), self.alpha.clone());
+        let mut data = self.data();
         {
-            let rows = &self.learning.rows;
             let centred = self.learning.free_intercept;
-            let scene =
-                |columns, posterior| Scene::new(rows, columns, posterior, centred, &self.prior);
-            let mut full = scene(self.columns(), self.posterior()?);
+            let rows = &self.learning.rows;
+            let (columns, posterior) = (self.columns(), self.posterior()?);
+            let mut full = Scene::new(rows, columns, posterior, centred, &self.prior);
             let mut open = plain;
             if room > 0 && kernels > 0 {
                 let found = self.candidates(&full, self.seed(iteration))?;
                 open.extend(found.into_iter().map(Some));
             }
-            let for_each = if n > 2 * SEARCH_ROWS { FOR_EACH / 2 } else { FOR_EACH };
-            let together = 1 + self.shapes.len() / for_each;
+            let for_each = if many { FOR_EACH / 2 } else { FOR_EACH };
+            let most = shapes.len() + 1 + shapes.len() / for_each;
             loop {
                 let is_kernel = |s: &Shape| s.kernel().is_some();
                 open.retain(|s| {
                     s.as_ref().is_none_or(|s| room > 0 && (kernels > 0 || !is_kernel(s)))
                 });
-                if taken.len() == together || open.is_empty() {
+                if shapes.len() == most || open.is_empty() {
                     break;
                 }
-                if !taken.is_empty() {
-                    let new = taken.iter().map(|t| t.0.clone());
-                    let shapes: Vec<Option<Shape>> =
-                        self.shapes.iter().cloned().chain(new).collect();
-                    let alpha: Vec<f64> =
-                        self.alpha.iter().copied().chain(taken.iter().map(|t| t.1)).collect();
-                    let columns = rows.columns(&shapes, centred).1;
-                    let data = active(rows, &columns);
-                    full = scene(columns, Posterior::new(&data, &alpha, self.beta, self.observer)?);
-                }
                 let paid = |(w, shape): (&Worth, &Option<Shape>)| {
-                    let (variance, gain) = full.gain(w);
+                    let (variance, gain) = full.gain(w, self.unit(shape));
                     (variance, gain - shape.as_ref().map_or(0.0, |s| self.price(s)))
                 };
                 let gains: Vec<(f64, f64)> =
@@ -868,20 +932,24 @@ impl Learner<'_> {
                 let best =
                     (0..open.len()).fold(0, |a, b| if gains[b].1 > gains[a].1 { b } else { a });
                 let (variance, gain) = gains[best];
-                if gain <= self.options.tol || gain < PART * first {
+                if gain <= least || gain < PART * first {
+                    first = f64::max(first, gain);
                     break;
                 }
                 first = f64::max(first, gain);
                 let shape = open.swap_remove(best);
                 room -= usize::from(shape.is_some());
                 kernels -= usize::from(shape.as_ref().is_some_and(is_kernel));
-                taken.push((shape, 1.0 / variance));
+                shapes.push(shape.clone());
+                alpha.push(1.0 / variance);
+                full = full.with(shape, 1.0 / variance, &mut data, self.observer)?;
             }
         }
-        for (shape, alpha) in taken {
-            self.shapes.push(shape);
-            self.alpha.push(alpha);
+        if shapes.len() == self.shapes.len() {
+            return Ok(first);
         }
+        self.known.replace((shapes.clone(), data));
+        (self.shapes, self.alpha) = (shapes, alpha);
         self.count();
         Ok(first)
     }
@@ -902,7 +970,8 @@ impl Learner<'_> {
         let objective = self.objective();
         let price = self.prior.price();
         let k = alpha.len();
-        let mut value = objective.value(&p, &vec![1.0; k]);
+        let units = self.units(shapes);
+        let mut value = objective.value(&p, &units);
         // D = β[(t − Fμ)μᵀ − FΣ] − 2cβFΣAΣ
         let mut mixed = p.sigma.clone();
         let shrunk = if price > 0.0 { p.shrunk() } else { Matrix::zeros(k, k) };
@@ -940,7 +1009,8 @@ impl Learner<'_> {
             .map(|i| {
                 let a = p.alpha[i];
                 let fit = 0.5 * (1.0 - a * p.sigma[(i, i)] - a * p.mean[i] * p.mean[i]);
-                fit + if price > 0.0 { price * a * left(i) } else { 0.0 }
+                let spread = self.prior.penalty(1.0 / a, units[i], 1.0 / beta);
+                fit + spread + if price > 0.0 { price * a * left(i) } else { 0.0 }
             })
             .collect();
         let trace: f64 = match price > 0.0 {
@@ -1049,7 +1119,8 @@ impl Learner<'_> {
             let factors = self.objective().factors(&p);
             let left = |(k, shape): (usize, &Option<Shape>)| {
                 let shape = shape.as_ref()?;
-                let gain = self.prior.gain(factors[k], 1.0 / self.alpha[k], 1.0, noise);
+                let unit = self.unit(&self.shapes[k]);
+                let gain = self.prior.gain(factors[k], 1.0 / self.alpha[k], unit, noise);
                 Some((k, gain - self.price(shape)))
             };
             let worst = self.shapes.iter().enumerate().filter_map(left);
@@ -1088,7 +1159,7 @@ impl Learner<'_> {
             dictionary: &dictionary,
             cross: data.cross,
             square: data.square,
-            units: vec![1.0; k],
+            units: self.units(&self.shapes),
             weight: self.learning.rows.weight,
             free_intercept: self.learning.free_intercept,
             uncounted: self.shapes.iter().position(Option::is_none),
@@ -1168,7 +1239,7 @@ impl Learner<'_> {
         }
         let posterior = self.posterior()?;
         let objective = self.objective();
-        let units = vec![1.0; self.alpha.len()];
+        let units = self.units(&self.shapes);
         let shapes: Vec<Shape> = self.shapes.iter().flatten().cloned().collect();
         let found = Found {
             active: (0..self.alpha.len()).collect(),

@@ -106,7 +106,7 @@ impl Labels<'_> {
             let before = self.at.clone();
             let found = self.take(|learner| learner.add_some(iterations))?;
             gain = if idle == 0 { found } else { gain.max(found) };
-            let mut added = found > self.options.tol;
+            let mut added = self.at.shapes.len() > before.shapes.len();
             if added {
                 self.settle()?;
                 self.climb(iterations, TOGETHER)?;
@@ -177,7 +177,7 @@ impl Labels<'_> {
         let mut learner = Learner {
             learning: &learning,
             options: self.options,
-            prior: Paid { ard: self.prior, parameters: 0.0 },
+            prior: Paid { ard: self.prior, parameters: 0.0, kappa: 0.0 },
             observer: self.observer,
             bounds: self.bounds.clone(),
             shapes: self.at.shapes.clone(),
@@ -247,9 +247,7 @@ impl Labels<'_> {
         for round in 0..ROUNDS {
             let before = self.at.value;
             let better = self.improve(|learner| {
-                let count = SEARCH_ROWS.max(CLIMB_ROWS * learner.all_parameters() as usize);
-                let seed = learner.seed(iteration) ^ 0x2545_f491 ^ round as u64;
-                let part = learner.some_rows(count, seed);
+                let part = learner.climbing_rows(learner.seed(iteration) ^ round as u64);
                 let rows = part.as_ref().unwrap_or(&learner.learning.rows);
                 learner.together(rows, length, LITTLE)?;
                 learner.settle(0.1 * LITTLE)

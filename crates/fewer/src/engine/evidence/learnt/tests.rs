@@ -57,7 +57,7 @@ fn learner<'a>(
 ) -> Learner<'a> {
     let alpha = (0..shapes.len()).map(|k| 0.5 + k as f64).collect();
     let bounds = Bounds::new(&learning.rows.x);
-    let prior = Paid { ard: prior, parameters: 0.0 };
+    let prior = Paid { ard: prior, parameters: 0.0, kappa: KAPPA * learning.parameter_price };
     let mut learner = Learner {
         learning,
         options,
@@ -179,7 +179,8 @@ fn gains_are_what_the_objective_gains() {
         let (columns, posterior) = (of.columns(), of.posterior().unwrap());
         let centred = learning.free_intercept;
         let scene = Scene::new(&learning.rows, columns, posterior, centred, &of.prior);
-        let (variance, gain) = scene.gain(&scene.weigh(std::slice::from_ref(&candidate), false)[0]);
+        let (variance, gain) =
+            scene.gain(&scene.weigh(std::slice::from_ref(&candidate), false)[0], 1.0);
         drop(scene);
         if variance > 0.0 {
             of.shapes.push(candidate);
