@@ -56,8 +56,6 @@ ESTIMATORS = [
     LassoCV(lam="bic", lams=10, standardize=False),
     RVR(),
     RVR(basis="linear", sparsity="bic"),
-    RVR(noise="student_t"),
-    RVR(candidates=20, landmarks="redrawn"),
     BLS(),
     BLS(lam=0.5, fit_intercept=False),
     FastLaplace(),
