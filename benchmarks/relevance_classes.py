@@ -1,7 +1,7 @@
 """Relevance vector classification beside fastrvm, sklearn-rvm and an SVC; and how honest it is.
 
     python -m benchmarks.relevance_classes [--save] [--only probabilities|speed] [--repeats 3]
-        [--rows 400,2000,10000] [--seconds 60]
+        [--rows 400,2000,10000] [--seconds 60] [--splits 20]
 
 **Speed.** Two moons (noise 0.3) of several sizes and the banana (400 rows for the fit), γ = 1 (of
 the banana 0.5) for all, inputs as given, one thread. Runs of all libraries are interleaved; the
@@ -9,7 +9,7 @@ time is the smallest of processor time. Errors are of 5000 new rows (of the bana
 the time of 100 000 predictions of classes is beside. A library whose last fit took longer than
 `--seconds` is left out of larger problems. fastrvm and sklearn-rvm are shown where installed.
 
-**Probabilities.** Mean log loss, over 20 random splits (80 % for the fit), of probabilities
+**Probabilities.** Mean log loss, over random splits (80 % for the fit), of probabilities
 averaged over the posterior (`moderated`, the default) and of those of the fitted weights
 (`plug-in`); defaults, with inputs standardised.
 """
@@ -54,7 +54,8 @@ def read(name: str) -> tuple[Array, Any]:
 
 def probabilities(splits: int) -> list[str]:
     """Lines of a table of log losses."""
-    lines = ["| data | moderated | plug-in | moderated better in |", "|---|---|---|---|"]
+    lines = [f"Mean log loss over {splits} splits.", ""]
+    lines += ["| data | moderated | plug-in | moderated better in |", "|---|---|---|---|"]
     for name, file in DATA.items():
         X, y = read(file)
         losses = []

@@ -59,8 +59,6 @@ ESTIMATORS = [
     RVR(),
     AdaptiveRVR(),
     RVR(basis="linear", sparsity="bic"),
-    RVR(noise="student_t"),
-    RVR(candidates=20, landmarks="redrawn"),
     BLS(),
     BLS(lam=0.5, fit_intercept=False),
     FastLaplace(),

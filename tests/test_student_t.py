@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy import stats
 from scipy.special import digamma, gammaln
-from sklearn.datasets import make_friedman1
 
 import fewer
 from fewer import RVR
@@ -150,24 +149,3 @@ def test_what_cannot_be_is_said(sine):
         RVR(noise="cauchy").fit(X, y)
     with pytest.raises(ValueError, match="variant"):
         RVR(noise="student_t", variant="paper").fit(X, y)
-
-
-def test_gross_errors_cost_little():
-    """RMSE within 15 % of the clean fit's, where a tenth of the targets is off by 20 to 60 σ."""
-    ratios = []
-    for seed in range(3):
-        X, clean = make_friedman1(500, n_features=10, noise=0, random_state=seed)
-        new, truth = make_friedman1(1000, n_features=10, noise=0, random_state=100 + seed)
-        rng = np.random.default_rng(seed)
-        y = clean + rng.normal(size=500)
-        bad = rng.permutation(500)[:50]
-        spoilt = y.copy()
-        spoilt[bad] += rng.choice([-1, 1], size=50) * rng.uniform(20, 60, size=50)
-        robust = RVR(noise="student_t", gamma=0.03).fit(X, spoilt)
-        assert set(bad) <= set(robust.outliers_)
-
-        def error(model, new=new, truth=truth):
-            return np.sqrt(np.mean((model.predict(new) - truth) ** 2))
-
-        ratios.append(error(robust) / error(RVR(gamma=0.03).fit(X, y)))
-    assert np.mean(ratios) < 1.15 and max(ratios) < 1.25, ratios

@@ -117,8 +117,6 @@ fn evidence_methods_and_their_settings() {
     for flags in [
         "--method rvm",
         "--method rvm --basis linear --sparsity bic",
-        "--method rvm --basis linear --noise student_t --nu 4",
-        "--method rvm --candidates 20 --landmarks redrawn",
         "--method rvm --sparsity 2 --variant paper --solver fast",
         "--method rvm --basis linear --solver block",
         "--method bls --lam-rule hyperprior",

@@ -108,7 +108,8 @@ impl Rounds<'_, '_> {
         let per_round = count.unwrap_or(DRAWN);
         let mut draw =
             Draw { order: (0..size).collect(), next: 0, uniform: uniform(common.random_state) };
-        let enough = ENOUGH * self.rows.data.rows() as f64;
+        let data = self.rows.data;
+        let enough = ENOUGH * data.weights().map_or(data.rows() as f64, |w| w.iter().sum());
         let tol = common.tol.max(0.01 * enough);
         let (mut trace, mut termination) = (Vec::<Step>::new(), Termination::Converged);
         let mut current: Option<Round> = None;
@@ -121,7 +122,7 @@ impl Rounds<'_, '_> {
             let chosen = if quiet < QUIET {
                 draw.take(per_round)
             } else {
-                let Some(state) = state.filter(|s| self.affordable(count.is_none(), s)) else {
+                let Some(state) = state.filter(|s| count.is_none() || self.is_affordable(s)) else {
                     break;
                 };
                 let (gain, best) = self.sweep(state, prior, per_round)?;
@@ -131,6 +132,9 @@ impl Rounds<'_, '_> {
                 }
                 best
             };
+            // What all columns can bring is taken to the end where that costs little.
+            let affordable = quiet >= QUIET && state.is_some_and(|s| self.is_affordable(s));
+            let (tol, enough) = if affordable { (common.tol, common.tol) } else { (tol, enough) };
             let next = self.round(&chosen, state, tol, None, prior)?;
             iterations += 1;
             let before = current.as_ref().map_or(f64::NEG_INFINITY, |r| r.value);
@@ -189,10 +193,10 @@ impl Rounds<'_, '_> {
         Ok(model)
     }
 
-    /// Whether a look at all columns is worth its cost; where all are wanted, it is.
-    fn affordable(&self, all: bool, state: &State) -> bool {
+    /// Whether a look at all columns costs little.
+    fn is_affordable(&self, state: &State) -> bool {
         let products = self.rows.data.rows() as f64 * self.fixed.len() as f64;
-        all || products * (state.columns.len() + 50) as f64 <= AFFORDABLE
+        products * (state.columns.len() + 50) as f64 <= AFFORDABLE
     }
 
     /// Maximises the evidence among the columns of a state and those chosen.
