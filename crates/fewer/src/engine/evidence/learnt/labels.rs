@@ -225,7 +225,7 @@ impl Labels<'_> {
         let before = self.at.clone();
         self.take(step)?;
         let (value, old) = (self.at.value, before.value);
-        if !(value >= old - 1e-12 * old.abs()) {
+        if value.is_nan() || value < old - 1e-12 * old.abs() {
             self.at = before;
         }
         Ok(value > old + LITTLE)
