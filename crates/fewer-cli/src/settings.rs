@@ -102,8 +102,7 @@ pub struct Settings {
     #[arg(long, value_name = "NUMBER|WORD", value_parser = nu, allow_negative_numbers = true)]
     nu: Option<Value>,
     /// Relevance vectors: the price of an effective parameter, a number or a criterion, or cv to
-    /// choose among these [default: none for rvm, bic for arvm
-    /// and srvm]
+    /// choose among these [default: none for rvm, bic for arvm and srvm]
     #[arg(long, value_name = "NUMBER|WORD", value_parser = sparsity, allow_negative_numbers = true)]
     sparsity: Option<Value>,
     /// Arvm: kinds of terms to add from: rbf, laplacian, linear [default: rbf]
@@ -251,7 +250,7 @@ impl Settings {
         });
         let given = self.given_method();
         match (given.map(|method| of_task(method, task)), task) {
-            (Some(method), None) if method.short == "rvm" => Ok(None),
+            (Some(method), None) if matches!(method.short, "rvm" | "arvm") => Ok(None),
             (Some(method), Some(task)) if method.task != task => Err(Failure::Input(format!(
                 "--method {} does {}, not {}: leave it out, or take {}",
                 method.short,
@@ -302,6 +301,9 @@ impl Settings {
 
     /// A search for what the flags leave open; it is empty where they leave nothing.
     pub fn search(&self, method: &str, groups: Option<&[String]>) -> Outcome<Search> {
+        if self.is_auto() {
+            return self.search_with(method, Map::new(), groups);
+        }
         let mut settings = self.values();
         settings.extend(self.choosing.folds());
         self.search_with(method, settings, groups)
@@ -353,9 +355,13 @@ impl Settings {
         Value::Object(settings).to_string()
     }
 
-    /// The settings of the method alone.
+    /// The settings of the method alone; of `auto` its folds are part.
     pub fn to_method_json(&self) -> String {
         let mut settings = self.values();
+        if self.is_auto() {
+            settings.extend(self.choosing.folds());
+            return Value::Object(settings).to_string();
+        }
         settings.retain(|name, _| !self.choosing.has(name));
         settings.retain(|name, value| name != "lam" || value.is_number());
         Value::Object(settings).to_string()

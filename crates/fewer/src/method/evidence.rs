@@ -244,6 +244,10 @@ pub(crate) fn check(common: &Common, noise: Option<f64>, lam: Option<f64>) -> Re
     check_number("lam", lam, true)
 }
 
+/// What was made of columns of length 1, what their lengths were taken by, the noise, and the place
+/// of the column of ones.
+type Made<T> = (T, Vec<f64>, Noise, Option<usize>);
+
 impl Evidence<'_> {
     pub fn wanted(&self, columns: usize) -> Wanted {
         let linear = matches!(self.common.basis, BasisKind::Linear | BasisKind::Polynomial);
@@ -398,7 +402,7 @@ impl Evidence<'_> {
         rows_noise: &NoiseOfRows,
         run: Run<'_>,
         work: impl FnOnce(Posed<'_, '_>) -> Result<T>,
-    ) -> Result<Option<(T, Vec<f64>, Noise, Option<usize>)>> {
+    ) -> Result<Option<Made<T>>> {
         let unit = shared.units.target_unit();
         let noise = self.inner_noise(unit, rows_noise)?;
         let free = self.common.fit_intercept == Intercept::Free;

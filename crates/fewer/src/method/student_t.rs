@@ -219,6 +219,9 @@ pub(crate) trait MakePrior:
 }
 impl<T: Fn(&Shared<'_>) -> Result<Box<dyn EvidencePrior>> + Sync> MakePrior for T {}
 
+/// Fits a part of the basis, from a state where there is one.
+type Rounds<'r> = dyn Fn(&FixedBasis, &Tails<'_>, Option<&State>) -> Result<Round> + 'r;
+
 impl Evidence<'_> {
     pub(super) fn fit_student_t(
         &self,
@@ -359,7 +362,7 @@ impl Evidence<'_> {
         mut state: State,
         nu: Nu,
         tol: f64,
-        round: &dyn Fn(&FixedBasis, &Tails<'_>, Option<&State>) -> Result<Round>,
+        round: &Rounds<'_>,
     ) -> Result<State> {
         let mut value = f64::NEG_INFINITY;
         for _ in 0..STEPS {

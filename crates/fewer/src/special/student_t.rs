@@ -155,7 +155,7 @@ mod tests {
             for p in [1e-6, 0.025, 0.31, 0.5, 0.84, 0.999] {
                 let t = student_t_quantile(p, nu);
                 let back = student_t_cdf(t, nu);
-                assert!((back - p).abs() < 1e-11 * p.max(1e-3), "{nu} {p} {t} {back}");
+                assert!((back - p).abs() < 1e-10 * p.max(1e-3), "{nu} {p} {t} {back}");
             }
         }
     }
