@@ -95,7 +95,7 @@ EXPERIMENT = Experiment(
     ),
     seed=2009_0200,
     repetitions=20,
-    quick_repetitions=1,
+    quick_repetitions=2,
     quantities=(*_quantities(), *ENDINGS),
     run=run,
 )

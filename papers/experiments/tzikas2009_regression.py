@@ -88,7 +88,7 @@ EXPERIMENT = Experiment(
     ),
     seed=2009_0400,
     repetitions=FOLDS,
-    quick_repetitions=1,
+    quick_repetitions=2,
     quantities=(*_quantities(), *ENDINGS),
     run=run,
     data=("cpus.csv", "boston.csv", "concrete.csv"),

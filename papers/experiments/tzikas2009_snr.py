@@ -61,7 +61,7 @@ EXPERIMENT = Experiment(
     ),
     seed=2009_0300,
     repetitions=10,
-    quick_repetitions=1,
+    quick_repetitions=2,
     quantities=(
         *(_quantity(ratio, k) for ratio in _MEASURED for k in range(len(NAMES))),
         *ENDINGS,
