@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.model_selection import KFold
 from sklearn.base import clone
+from sklearn.model_selection import KFold
 
 import fewer
 from fewer import RVR, AdaptiveRVC, AdaptiveRVR, WaveletRVR
