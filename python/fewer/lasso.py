@@ -14,16 +14,16 @@ from fewer._base import (
     Intercept,
     Landmarks,
     RandomState,
-    Regressor,
     with_defaults,
 )
 from fewer._docs import documented
 from fewer._path import Path, fit_path
 from fewer._select import CV, Lam, Rule
+from fewer.moments import FitsMoments
 
 
 @documented
-class Lasso(Regressor):
+class Lasso(FitsMoments):
     """Linear regression with an L1 penalty, certified.
 
     It minimises ::

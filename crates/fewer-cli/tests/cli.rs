@@ -159,6 +159,16 @@ fn rows_have_precisions_and_posteriors_draws() {
     assert!(!fit.to_string().contains("\"precision\""), "{fit}");
     assert_ne!(fit["noise_std"], plain["noise_std"]);
     place.refused(&format!("fit wrong.csv {flags}"), &["row 1", "noise_precision", "above 0"]);
+    let std = |flags: &str| -> Vec<f64> {
+        let found = place.json(&format!("predict m.json precise.csv --std --json {flags}"));
+        let values = found["std"].as_array().unwrap().iter();
+        values.map(|v| v.as_f64().unwrap()).collect()
+    };
+    let (precise, plain) = (std("--noise-precision precision"), std(""));
+    assert!(precise[0] < 0.7 * plain[0] && precise[1] == plain[1], "{precise:?} {plain:?}");
+    let flags = "--interval 0.9 --noise-precision";
+    place.refused(&format!("predict m.json wrong.csv {flags} precision"), &["row 1", "above 0"]);
+    place.refused(&format!("predict m.json precise.csv {flags} no"), &["no column 'no'"]);
     place.refused(
         "fit precise.csv --target price --noise-precision precision --method lasso",
         &["noise_precision", "RVR, BLS and FastLaplace"],

@@ -47,6 +47,10 @@ pub struct Predict {
     /// columns named `lower` and `upper`
     #[arg(long, value_name = "COVERAGE", allow_negative_numbers = true)]
     interval: Option<f64>,
+    /// Column of how precise each row is beside those of the fit, for --std and --interval: the
+    /// variance of its noise is divided by it [default: 1 for all]
+    #[arg(long, value_name = "COLUMN", conflicts_with_all = ["draws", "proba", "moderated"])]
+    noise_precision: Option<String>,
     /// Add so many draws of a new observation from the posterior, in columns named `draw_1`, ...
     #[arg(long, value_name = "N")]
     draws: Option<usize>,
@@ -75,7 +79,9 @@ impl Predict {
             let problem = "the model predicts numbers, which have no probabilities; leave";
             return Err(Failure::in_file(&self.model, format!("{problem} {flag} out")));
         }
-        let cases = self.data.cases(&model, &speaker(self.quiet))?;
+        let (cases, precision) =
+            self.data.cases(&model, self.noise_precision.as_deref(), &speaker(self.quiet))?;
+        let precision = precision.as_deref();
         let mut columns = vec![("prediction".to_string(), Vec::new())];
         let failure = |e| cases.failure(&self.data.data, e);
         let classes = model.classes().unwrap_or_default();
@@ -92,14 +98,17 @@ impl Predict {
         if self.std {
             let found = match cases.is_empty() {
                 true => Vec::new(),
-                false => model.predict_std(cases.inputs.view()?).map_err(failure)?,
+                false => model.predict_std_at(cases.inputs.view()?, precision).map_err(failure)?,
             };
             columns.push(("std".into(), numbers(&found)));
         }
         if let Some(coverage) = self.interval {
             let found = match cases.is_empty() {
                 true => Matrix::zeros(0, 2),
-                false => model.predict_interval(cases.inputs.view()?, coverage).map_err(failure)?,
+                false => {
+                    let view = cases.inputs.view()?;
+                    model.predict_interval_at(view, coverage, precision).map_err(failure)?
+                }
             };
             columns.push(("lower".into(), numbers(found.column(0))));
             columns.push(("upper".into(), numbers(found.column(1))));

@@ -43,16 +43,43 @@ impl Cases {
 }
 
 impl DataArgs {
-    /// The rows to predict.
-    pub fn cases(&self, model: &Model, say: &dyn Fn(&str)) -> Outcome<Cases> {
+    /// The rows to predict, with the numbers of one more column where it is named.
+    pub fn cases(
+        &self,
+        model: &Model,
+        precision: Option<&str>,
+        say: &dyn Fn(&str),
+    ) -> Outcome<(Cases, Option<Vec<f64>>)> {
         match self.read_for(model, None)? {
             Records::Table(table) => {
-                self.table_cases(model, &table, None, say).map(|found| found.0)
+                let Some(name) = precision else {
+                    return Ok((self.table_cases(model, &table, None, say)?.0, None));
+                };
+                self.require(&table, name, "--noise-precision")?;
+                self.numeric(&table, name, "precisions are numbers")?;
+                let column = table.column(name).cloned();
+                if self.how.missing != Some(MissingArg::Drop)
+                    && let Some(column) = &column
+                    && let Some(i) = (0..column.len()).find(|&i| column.is_missing(i))
+                {
+                    return self.fail(format!(
+                        "row {}, column '{name}': the precision is missing; --missing drop leaves \
+                         such rows out",
+                        i + 1
+                    ));
+                }
+                let (cases, column) = self.table_cases(model, &table, column, say)?;
+                match column {
+                    Some(Column::Number(values)) => Ok((cases, Some(values))),
+                    _ => self.fail(format!("column '{name}': numbers are expected")),
+                }
             }
+            Records::Sparse { .. } if precision.is_some() => self
+                .fail("an svmlight file has no column of precisions; leave --noise-precision out"),
             Records::Sparse { features, target, .. } => {
                 // Labels of rows to predict are often made up.
                 let zeros = vec![0.0; target.len()];
-                self.sparse_cases(model, features, zeros, say).map(|found| found.0)
+                self.sparse_cases(model, features, zeros, say).map(|found| (found.0, None))
             }
         }
     }

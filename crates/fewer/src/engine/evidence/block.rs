@@ -84,14 +84,19 @@ pub(crate) fn block(
             .filter(|(_, b)| **b < LARGEST)
             .fold(0.0, |worst: f64, (a, b)| worst.max((b / a).ln().abs()));
         if options.noise == Noise::Estimated {
-            let left = objective.rows() + 2.0 * objective.prior.noise_power() - posterior.freedom();
+            let mut left =
+                objective.rows() + 2.0 * objective.prior.noise_power() - posterior.freedom();
+            if price > 0.0 {
+                // What effective parameters cost falls with the precision of the noise.
+                let part = |i: usize| alpha[i] * (posterior.sigma[(i, i)] - shrunk(i));
+                left -= 2.0 * price * (0..alpha.len()).map(part).sum::<f64>();
+            }
             let before = beta;
             beta = (left.max(1e-3) / posterior.residual_square).min(options.largest_precision);
             change = change.max((beta / before).ln().abs());
         }
-        let units = |active: &[usize]| -> Vec<f64> {
-            active.iter().map(|&j| problem.units[j]).collect()
-        };
+        let units =
+            |active: &[usize]| -> Vec<f64> { active.iter().map(|&j| problem.units[j]).collect() };
         let noise = 1.0 / posterior.beta;
         let factors = objective.factors(&posterior);
         let is_lost = |i: usize| {

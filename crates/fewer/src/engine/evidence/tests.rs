@@ -7,7 +7,9 @@ use crate::likelihood::Noise;
 use crate::linalg::{Matrix, dot};
 use crate::prior::{Ard, Bls, EvidencePrior, Factors, FastLaplace, Rate};
 use crate::random::uniform;
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// Columns of unit length, and a target that depends on a few of them.
 struct Sample {
@@ -405,6 +407,48 @@ fn actions_gain_what_they_promise() {
         }
     }
     assert!(added > 60 && exchanged > 3, "{added} {exchanged}");
+}
+
+/// Counts what is asked for.
+struct Counting<'d> {
+    whole: &'d dyn Dictionary,
+    columns: Mutex<HashSet<usize>>,
+    largest: AtomicUsize,
+}
+
+impl Dictionary for Counting<'_> {
+    fn len(&self) -> usize {
+        self.whole.len()
+    }
+
+    fn products(&self, of: &[usize], with: &[usize]) -> Matrix {
+        self.columns.lock().unwrap().extend(with);
+        self.whole.products(of, with)
+    }
+
+    fn gram(&self, chosen: &[usize]) -> Matrix {
+        self.largest.fetch_max(chosen.len(), Ordering::Relaxed);
+        self.whole.gram(chosen)
+    }
+}
+
+/// Columns are multiplied with all others only once they are in, or are about to be.
+#[test]
+fn products_are_made_on_demand() {
+    let rows = 1200;
+    let sample = Sample::sinc(rows, 0.3, 30);
+    let usable: Vec<usize> = (0..rows).collect();
+    let whole = sample.dictionary(&usable);
+    let (columns, largest) = (Mutex::default(), AtomicUsize::new(0));
+    let counting = Counting { whole: &whole, columns, largest };
+    let problem = problem(&sample, &counting);
+    let found = maximise(&problem, &mut Ard::default(), &Options::default(), &Silent).unwrap();
+    assert!((3..20).contains(&found.active.len()), "{}", found.active.len());
+    let asked = counting.columns.lock().unwrap().len();
+    assert!(asked < rows / 4, "{asked} of {rows} columns");
+    // The first look is at a part of them.
+    let most = counting.largest.load(Ordering::Relaxed);
+    assert!(most <= 250, "a matrix of {most} columns");
 }
 
 /// The λ of the published code may have no value at which it stays.
