@@ -287,6 +287,20 @@ def test_offsets_are_part_of_the_outputs(rows):
         assert other.objective_ == pytest.approx(model.objective_, rel=1e-7)
 
 
+def test_offsets_are_part_of_a_path(rows):
+    y = two_classes(rows)
+    known = 2.0 * rows[:, 0]
+    X = rows[:, 1:]
+    plain = SMLR(standardize=False, tol=1e-10)
+    path = plain.path(X, y, lams=[5.0, 2.0], offset=known)
+    for lam, coefs in zip(path.lams, path.coefs, strict=True):
+        one = SMLR(lam=lam, standardize=False, tol=1e-10).fit(X, y, offset=known)
+        np.testing.assert_allclose(coefs, one.coef_, atol=1e-6)
+    assert np.abs(path.coefs - plain.path(X, y, lams=[5.0, 2.0]).coefs).max() > 1e-2
+    with pytest.raises(ValueError, match="offset: the shape"):
+        plain.path(X, y, offset=known[1:])
+
+
 @pytest.mark.parametrize("parameterization", ["reference", "symmetric"])
 def test_offsets_of_three_classes(rows, parameterization):
     y = three_classes(rows)
