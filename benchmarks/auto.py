@@ -8,11 +8,11 @@ rows alone, and every method that it tries is fitted to the same rows, choosing 
 there. Scores are mean squared errors as a part of the target's variance, and deviances (−2 log p
 per row) of classes. The best single method is the best one in all these folds, in hindsight, which
 favours it. "behind" is auto's mean less its. "s.e." are two standard errors of its mean: from the
-deviation over the five folds / √5, and from that over the rows / √n (both as root mean squares over
-the seeds: repeating adds no data). As in `cross_validate`, the larger one counts: where few rows
-make most of the error, as in cpus, five folds can be alike by chance. "within" tells whether "behind"
-is at most that. Seconds are those of one `auto` on four fifths of the rows, and of one fit of the
-best single method.
+deviation over the five folds / √5, and from that over the rows / √n (both as root mean squares
+over the seeds: repeating adds no data). As in `cross_validate`, the larger one counts: where few
+rows make most of the error, as in cpus, five folds can be alike by chance. "within" tells whether
+"behind" is at most that. Seconds are those of one `auto` on four fifths of the rows, and of one fit
+of the best single method.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def summary(runs: list[dict[str, Any]]) -> str:
     own = max(of_folds, of_rows)
     behind = mean("losses", "auto") - mean("losses", best)
     chosen = [label for run in runs for label in run["chosen"]]
-    names = sorted(set(chosen), key=chosen.count, reverse=True)
+    names = sorted(set(chosen), key=lambda name: (-chosen.count(name), name))
     return (
         f"| {runs[0]['data']} | {runs[0]['rows']} × {runs[0]['columns']} | "
         f"{mean('losses', 'auto'):.3f} ({mean('terms', 'auto'):.1f}) | "
@@ -183,8 +183,8 @@ def main() -> None:
     lines = [
         __doc__ or "",
         f"Seeds: {', '.join(map(str, sorted({run['seed'] for run in runs})))}.\n",
-        "| data | size | auto (terms) | best single (terms) | behind | s.e. of folds, rows | within | chosen in "
-        "folds | seconds | seconds of best |",
+        "| data | size | auto (terms) | best single (terms) | behind | s.e. of folds, rows | "
+        "within | chosen in folds | seconds | seconds of best |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for name in (*NUMBERS, *CLASSES):
