@@ -364,7 +364,11 @@ def test_a_hundred_classes():
     X = rng.normal(size=(100, 12))[y] + 0.1 * rng.normal(size=(400, 12))
     auto = SMLR(lam_ratio=0.2).fit(X, y)
     assert auto.score(X, y) > 0.8
-    for settings in ({"parameterization": "symmetric"}, {"solver": "componentwise", "tol": 1e-5}):
+    for settings in (
+        {"parameterization": "symmetric"},
+        {"solver": "componentwise", "tol": 1e-5},
+        {"solver": "bound", "tol": 1e-5},
+    ):
         model = SMLR(lam_ratio=0.2, **settings).fit(X, y)
         assert model.converged_
         assert model.coef_.shape == (100, 12)
