@@ -269,6 +269,7 @@ def lasso_path(
     for name in ("lam", "lam_ratio", *_select.DEFAULTS):
         if name in settings:
             raise TypeError(f"lasso_path has no parameter {name}: lams are the values of λ")
-    found = fit_path(Lasso(**settings), X, y, lams, n_lams, sample_weight)
+    lasso = Lasso(**settings)
+    found = fit_path(lasso, *lasso._problem(X, y, sample_weight), lams, n_lams)
     first = {name: found[name][:, 0] for name in ("coefs", "intercepts")}
     return LassoPath(**{**found, **first})

@@ -187,6 +187,43 @@ fn rows_have_precisions_and_posteriors_draws() {
 }
 
 #[test]
+fn offsets_are_columns() {
+    let place = Place::new();
+    let mut table = String::from("a,b,known,none,word,kind\n");
+    for i in 0..60 {
+        let (a, b) = ((f64::from(i) * 0.7).sin(), (f64::from(i) * 1.3).cos());
+        let known = 3.0 * (f64::from(i * i) * 0.37).sin();
+        let kind = if a + 0.5 * b + known > 0.1 { "yes" } else { "no" };
+        table.push_str(&format!("{a},{b},{known},0,w,{kind}\n"));
+    }
+    place.put("kinds.csv", table);
+    let flags = "fit kinds.csv --target kind --method smlr --drop word --json --lam 1";
+    let with = place.json(&format!("{flags} --drop none --offset known --out with.json"));
+    let zero = place.json(&format!("{flags} --drop known --offset none --out zero.json"));
+    let without = place.json(&format!("{flags} --drop known,none --out without.json"));
+    assert!(!with.to_string().contains("\"known\""), "{with}");
+    assert_eq!(zero["terms"], without["terms"]);
+    let errors = |flags: &str| {
+        let found = place.good(&format!("predict {flags}"));
+        let file = place.text("kinds.csv");
+        let pairs = found.lines().zip(file.lines()).skip(1);
+        pairs.filter(|(p, row)| !row.ends_with(&format!(",{p}"))).count()
+    };
+    assert!(errors("with.json kinds.csv --offset known") < 5);
+    assert!(errors("without.json kinds.csv") > 10);
+    let proba = |flags: &str| place.good(&format!("predict {flags} --proba"));
+    assert_eq!(proba("zero.json kinds.csv --offset none"), proba("without.json kinds.csv"));
+    place.refused("predict with.json kinds.csv --offset word", &["'word' holds words", "offset"]);
+    place.refused("predict with.json kinds.csv --offset a,b,known", &["the offset", "2 columns"]);
+    place.refused(&format!("{flags} --offset kind"), &["cannot be both target and offset"]);
+    place.refused(&format!("{flags} --offset knwon"), &["did you mean 'known'"]);
+    place.refused(
+        "fit kinds.csv --target kind --method probit --drop word --offset known",
+        &["offsets", "SMLR and RMLR"],
+    );
+}
+
+#[test]
 fn the_method_is_chosen() {
     let place = with_houses();
     let text = place

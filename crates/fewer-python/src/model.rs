@@ -303,6 +303,8 @@ impl PyModel {
                 "draws" => chosen.draws = value.extract()?,
                 "seed" => chosen.seed = value.extract()?,
                 "margin" => chosen.margin = value.extract()?,
+                "level" => chosen.level = value.extract()?,
+                "ratio" => chosen.ratio = value.extract()?,
                 "lam" => chosen.lam = Some(value.extract()?),
                 other => {
                     return Err(PyValueError::new_err(format!("there is no option '{other}'")));
