@@ -78,7 +78,7 @@ def experiment_page(experiment: Experiment, run: dict[str, Any]) -> str:
 
 
 def summary_table(experiments: list[Experiment], folder: Path) -> str:
-    """What can be compared, of all experiments; those without results are listed as not run."""
+    """What can be compared, of all experiments, or all where nothing can."""
     rows = []
     for experiment in experiments:
         run = load(result_file(folder, experiment))
@@ -86,8 +86,9 @@ def summary_table(experiments: list[Experiment], folder: Path) -> str:
             rows.append(_row([experiment.name, "not run yet", "", "", "", "", ""]))
             continue
         link = f"[{experiment.name}](results/{experiment.name}.md)"
-        judged = [q for q in experiment.quantities if q.published or q.reference]
-        rows += [_row([link, *cells(quantity, run)]) for quantity in judged]
+        compared = [q for q in experiment.quantities if q.published or q.reference]
+        shown = compared or experiment.quantities
+        rows += [_row([link, *cells(quantity, run)]) for quantity in shown]
     return "\n".join([_SUMMARY_HEADER, *rows])
 
 

@@ -101,6 +101,10 @@ def test_bounds_agree_with_the_reference():
         )
         assert float(bound.rademacher_point) == pytest.approx(case[gibbs]["rademacher"], abs=1e-6)
         assert bound.pac_bayes_point.vacuous
+    finer = model.risk_bound(X, y, delta=case["delta"], margin=case["s"], level=0.1, ratio=1.1)
+    assert float(finer.rademacher_point) != float(bound.rademacher_point)
+    with pytest.raises(ValueError, match="ratio"):
+        model.risk_bound(X, y, ratio=1.0)
     drawn = model.risk_bound(X, y, gibbs="monte-carlo", draws=20000, random_state=1)
     assert drawn.gibbs_error == pytest.approx(case["exact"]["gibbs_empirical"], abs=0.01)
     assert "PAC-Bayes" in repr(drawn) and "vacuous" in repr(drawn)

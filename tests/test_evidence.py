@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.linear_model import ARDRegression
 
 import fewer
-from fewer import BLS, RVR, FastLaplace
+from fewer import BLS, RVR, BayesianLasso, FastLaplace, Lasso, Moments, SparseRegressor
 
 
 @pytest.fixture
@@ -63,7 +67,7 @@ def test_linear_terms_are_found_in_any_units(estimator):
     np.testing.assert_allclose(estimator.fit(X, 1e6 * y).coef_ / 1e6, expected, atol=1e-6)
 
 
-def test_linear_evidence_is_at_least_that_of_ard():
+def test_linear_weights_and_noise_are_near_those_of_ard():
     rng = np.random.default_rng(2)
     X = rng.normal(size=(200, 10))
     y = 3 * X[:, 0] - 2 * X[:, 3] + 0.5 * rng.normal(size=200)
@@ -163,6 +167,105 @@ def test_noise_precision_predicts_better():
         with_it.append(nlpd(RVR().fit(X, y, noise_precision=r), X_new, y_new, r_new))
         without.append(nlpd(RVR().fit(X, y), X_new, y_new, np.ones(300)))
     assert np.mean(with_it) < np.mean(without) - 0.3
+
+
+@pytest.mark.parametrize("estimator", [RVR(), BLS(basis="rbf"), FastLaplace(basis="rbf")])
+def test_predictions_take_noise_precisions(estimator):
+    X, y, r = scattered(5, 200)
+    model = estimator.fit(X, y, noise_precision=r)
+    X_new, y_new, r_new = scattered(105, 500)
+    mean, plain = model.predict(X_new, return_std=True)
+    again, std = model.predict(X_new, return_std=True, noise_precision=r_new)
+    np.testing.assert_array_equal(again, mean)
+    noise = model.noise_std_**2
+    np.testing.assert_allclose(std**2, plain**2 - noise + noise / r_new, rtol=1e-9)
+    low, high = model.predict_interval(X_new, 0.9, noise_precision=r_new).T
+    np.testing.assert_allclose(high - low, 2 * 1.6448536 * std, rtol=1e-6)
+    # Deviations of one noise for all would hold far too many of the better rows.
+    assert 0.8 < np.mean((low < y_new) & (y_new < high), where=r_new > 100) < 0.985
+    bad = r_new.copy()
+    bad[3] = 0
+    with pytest.raises(ValueError, match="row 4, column 'noise_precision'"):
+        model.predict(X_new, return_std=True, noise_precision=bad)
+    with pytest.raises(ValueError, match="noise precisions"):
+        model.predict_interval(X_new, noise_precision=r_new[:7])
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        RVR(basis="linear"),
+        RVR(basis="linear", sparsity="bic", fit_intercept=False),
+        BLS(),
+        BLS(lam=0.3),
+        FastLaplace(),
+        Lasso(lam=20.0),
+        SparseRegressor(prior="laplace"),
+        BayesianLasso(),
+    ],
+)
+def test_moments_tell_all(estimator, tmp_path):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(300, 12)) + np.arange(12)
+    y = 1 + 3 * X[:, 0] - 2 * X[:, 7] + 0.5 * rng.normal(size=300)
+    weights = 1.0 + np.arange(300) % 3
+    expected = clone(estimator).fit(X, y, sample_weight=weights)
+    moments = Moments()
+    for rows in np.array_split(np.arange(300), 7):
+        moments.push(X[rows], y[rows], sample_weight=weights[rows])
+    assert moments.n_rows_ == 300
+    model = clone(estimator).fit_moments(moments)
+    np.testing.assert_allclose(model.coef_, expected.coef_, atol=1e-5)
+    np.testing.assert_allclose(model.predict(X), expected.predict(X), atol=1e-4)
+    model.save(tmp_path / "model.json")
+    np.testing.assert_array_equal(fewer.load(tmp_path / "model.json").predict(X), model.predict(X))
+    if expected.coef_std_ is not None:
+        std = model.predict(X, return_std=True)[1]
+        np.testing.assert_allclose(std, expected.predict(X, return_std=True)[1], rtol=1e-4)
+
+
+def test_moments_are_checked():
+    X, y = np.ones((5, 2)), np.arange(5.0)
+    with pytest.raises(ValueError, match="no rows"):
+        BLS().fit_moments(Moments())
+    moments = Moments().push(X, y)
+    with pytest.raises(ValueError, match="x1, x2, x3"):
+        moments.push(np.ones((5, 3)), y)
+    with pytest.raises(ValueError, match="expected 5 numbers"):
+        moments.push(X, y[:3])
+    with pytest.raises(ValueError, match="row 1, column 'x2'"):
+        moments.push([[1, np.nan]], [1.0])
+    with pytest.raises(ValueError, match="linear"):
+        RVR().fit_moments(moments)
+    with pytest.raises(ValueError, match="rows"):
+        RVR(basis="linear", noise="student_t").fit_moments(moments)
+    with pytest.raises(ValueError, match="from moments"):
+        SparseRegressor(prior="laplace", lam="cv").fit_moments(moments)
+
+
+MEMORY = """
+import resource
+import numpy as np
+from fewer import RVR
+rng = np.random.default_rng(0)
+X = rng.uniform(-10, 10, size=(20_000, 1))
+y = np.sinc(X[:, 0] / np.pi) + 0.1 * rng.normal(size=20_000)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+model = RVR(gamma=0.1, standardize=False).fit(X, y)
+used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+print(model.n_terms_, used)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is counted in other units elsewhere")
+def test_memory_does_not_grow_with_the_square_of_the_rows():
+    done = subprocess.run(
+        [sys.executable, "-c", MEMORY], check=True, capture_output=True, text=True
+    )
+    terms, kilobytes = map(int, done.stdout.split())
+    assert terms < 30
+    # All kernel values would be 3.2 GB.
+    assert kilobytes < 300_000
 
 
 @pytest.mark.parametrize("bad", [0.0, -1.0, np.nan, np.inf])

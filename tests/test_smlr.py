@@ -287,6 +287,20 @@ def test_offsets_are_part_of_the_outputs(rows):
         assert other.objective_ == pytest.approx(model.objective_, rel=1e-7)
 
 
+def test_offsets_are_part_of_a_path(rows):
+    y = two_classes(rows)
+    known = 2.0 * rows[:, 0]
+    X = rows[:, 1:]
+    plain = SMLR(standardize=False, tol=1e-10)
+    path = plain.path(X, y, lams=[5.0, 2.0], offset=known)
+    for lam, coefs in zip(path.lams, path.coefs, strict=True):
+        one = SMLR(lam=lam, standardize=False, tol=1e-10).fit(X, y, offset=known)
+        np.testing.assert_allclose(coefs, one.coef_, atol=1e-6)
+    assert np.abs(path.coefs - plain.path(X, y, lams=[5.0, 2.0]).coefs).max() > 1e-2
+    with pytest.raises(ValueError, match="offset: the shape"):
+        plain.path(X, y, offset=known[1:])
+
+
 @pytest.mark.parametrize("parameterization", ["reference", "symmetric"])
 def test_offsets_of_three_classes(rows, parameterization):
     y = three_classes(rows)
@@ -350,7 +364,11 @@ def test_a_hundred_classes():
     X = rng.normal(size=(100, 12))[y] + 0.1 * rng.normal(size=(400, 12))
     auto = SMLR(lam_ratio=0.2).fit(X, y)
     assert auto.score(X, y) > 0.8
-    for settings in ({"parameterization": "symmetric"}, {"solver": "componentwise", "tol": 1e-5}):
+    for settings in (
+        {"parameterization": "symmetric"},
+        {"solver": "componentwise", "tol": 1e-5},
+        {"solver": "bound", "tol": 1e-5},
+    ):
         model = SMLR(lam_ratio=0.2, **settings).fit(X, y)
         assert model.converged_
         assert model.coef_.shape == (100, 12)

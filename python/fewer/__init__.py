@@ -22,6 +22,7 @@ from fewer.bls import BLS
 from fewer.evaluation import Evaluation, cross_validate
 from fewer.fast_laplace import FastLaplace
 from fewer.lasso import Lasso, LassoCV, LassoPath, lasso_path
+from fewer.moments import Moments
 from fewer.probit_classifier import ProbitClassifier
 from fewer.rvc import RVC
 from fewer.rvr import RVR
@@ -50,6 +51,7 @@ __all__ = [
     "Lasso",
     "LassoCV",
     "LassoPath",
+    "Moments",
     "ProbitClassifier",
     "RiskBound",
     "SMLRPath",

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewer import _sklearn
 from fewer._base import RandomState, Regressor, _seed
+from fewer.moments import FitsMoments
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -75,7 +76,7 @@ class PosteriorRegressor(Regressor):
         return self.model_.sample_y(x, _count(n_samples), _seed(random_state), noise)
 
 
-class EvidenceRegressor(PosteriorRegressor):
+class EvidenceRegressor(FitsMoments, PosteriorRegressor):
     """Base of regressors with a Gaussian posterior and noise of known relative precisions."""
 
     def fit(
@@ -116,6 +117,57 @@ class EvidenceRegressor(PosteriorRegressor):
         settings, problem = self._problem(X, y, sample_weight)
         problem["noise_precision"] = _precision(noise_precision, len(problem["y"]))
         return self._fit(X, settings, problem, groups)
+
+    def predict(
+        self, X: Any, return_std: bool = False, *, noise_precision: ArrayLike | None = None
+    ) -> Any:
+        """Predict the mean of the target.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The inputs.
+        return_std : bool, default=False
+            Whether to return the standard deviation of a new observation too.
+        noise_precision : array-like of shape (n_samples,), optional
+            How precise each new row is beside those of the fit, for the standard deviations: the
+            noise of row n has the variance ``noise_std_**2 / noise_precision[n]``; 1 if not given.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), or a tuple of two of them
+            The predictions; then the standard deviations, where they are asked for.
+        """
+        x = self._new(X)
+        mean = self.model_.predict(x)
+        if not return_std:
+            return mean
+        return mean, self.model_.predict_std(x, _precision(noise_precision, len(mean)))
+
+    def predict_interval(
+        self, X: Any, coverage: float = 0.95, *, noise_precision: ArrayLike | None = None
+    ) -> NDArray[np.float64]:
+        """Predict an interval that holds a new observation with so much probability.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The inputs.
+        coverage : float, default=0.95
+            The probability, between 0 and 1.
+        noise_precision : array-like of shape (n_samples,), optional
+            How precise each new row is beside those of the fit, as in `predict`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            Lower and upper ends.
+        """
+        x = self._new(X)
+        precision = None
+        if noise_precision is not None:
+            precision = _precision(noise_precision, np.size(noise_precision))
+        return self.model_.predict_interval(x, coverage, precision)
 
 
 def _precision(precision: ArrayLike | None, rows: int) -> NDArray[np.float64] | None:

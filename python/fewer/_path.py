@@ -35,18 +35,16 @@ class Path:
 
 def fit_path(
     estimator: Estimator,
-    X: Any,
-    y: Any,
+    settings: dict[str, Any],
+    problem: _core.Problem,
     lams: ArrayLike | None,
     n_lams: int,
-    sample_weight: Any,
 ) -> dict[str, Any]:
     """Fit an estimator for many λ, each fit starting from the one before.
 
     Returns the fields of a :class:`Path`; `coefs` and `intercepts` have the λ first, then the
     outputs.
     """
-    settings, problem = estimator._problem(X, y, sample_weight)
     if lams is None:
         if not isinstance(n_lams, int | np.integer) or n_lams < 1:
             raise ValueError(f"n_lams = {n_lams!r}: a whole number of at least 1 is expected")

@@ -19,12 +19,13 @@ from fewer._base import (
 from fewer._docs import documented
 from fewer._evidence import PosteriorRegressor
 from fewer._select import CV, Lam, Rule
+from fewer.moments import FitsMoments
 
 Estimate = Literal["median", "mean"]
 
 
 @documented
-class BayesianLasso(PosteriorRegressor):
+class BayesianLasso(FitsMoments, PosteriorRegressor):
     """Linear regression with a Laplace prior, its posterior sampled.
 
     Weights are Laplacian given the noise [1]_ ::

@@ -14,16 +14,16 @@ from fewer._base import (
     Intercept,
     Landmarks,
     RandomState,
-    Regressor,
     with_defaults,
 )
 from fewer._docs import documented
 from fewer._path import Path, fit_path
 from fewer._select import CV, Lam, Rule
+from fewer.moments import FitsMoments
 
 
 @documented
-class Lasso(Regressor):
+class Lasso(FitsMoments):
     """Linear regression with an L1 penalty, certified.
 
     It minimises ::
@@ -269,6 +269,7 @@ def lasso_path(
     for name in ("lam", "lam_ratio", *_select.DEFAULTS):
         if name in settings:
             raise TypeError(f"lasso_path has no parameter {name}: lams are the values of λ")
-    found = fit_path(Lasso(**settings), X, y, lams, n_lams, sample_weight)
+    lasso = Lasso(**settings)
+    found = fit_path(lasso, *lasso._problem(X, y, sample_weight), lams, n_lams)
     first = {name: found[name][:, 0] for name in ("coefs", "intercepts")}
     return LassoPath(**{**found, **first})

@@ -218,6 +218,7 @@ class SMLR(Classifier):
         lams: ArrayLike | None = None,
         n_lams: int = 100,
         sample_weight: Any = None,
+        offset: ArrayLike | None = None,
     ) -> SMLRPath:
         """Fit for many λ, each fit starting from the one before.
 
@@ -234,6 +235,8 @@ class SMLR(Classifier):
             to a thousandth of it (a hundredth where there are more functions than rows).
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the rows.
+        offset : array-like of shape (n_samples,) or (n_samples, n_classes), optional
+            What is known of the outputs beforehand, as in :meth:`fit`.
 
         Returns
         -------
@@ -254,7 +257,9 @@ class SMLR(Classifier):
         array([0, 1])
         """
         plain = clone(self).set_params(lam=None, lam_ratio=None)
-        fields = fit_path(plain, X, y, lams, n_lams, sample_weight)
+        settings, problem = plain._problem(X, y, sample_weight)
+        problem["offset"] = plain._offset(offset, len(problem["y"][0]))
+        fields = fit_path(plain, settings, problem, lams, n_lams)
         return SMLRPath(**fields, classes=plain.classes_)
 
     def predict(self, X: Any, offset: ArrayLike | None = None) -> NDArray[Any]:
@@ -357,6 +362,8 @@ class SMLR(Classifier):
         gibbs: Gibbs = "exact",
         lam: float | None = None,
         margin: float = 0.5,
+        level: float = 1.0,
+        ratio: float = 2.0,
         draws: int = 10000,
         random_state: int = 0,
     ) -> RiskBound:
@@ -382,6 +389,10 @@ class SMLR(Classifier):
             λ of the prior, fixed beforehand, where it is not that of the fit.
         margin : float, default=0.5
             Margin below which a row counts as an error in the Rademacher bound, in (0, 1].
+        level : float, default=1.0
+            Smallest divergence that the Rademacher bound tells apart.
+        ratio : float, default=2.0
+            Ratio, above 1, of the levels above it.
         draws : int, default=10000
             Draws of ``"monte-carlo"``.
         random_state : int, default=0
@@ -411,6 +422,7 @@ class SMLR(Classifier):
         check_consistent_length(X, y)
         classes, codes = _data.classes_of(y)
         options = {"gibbs": gibbs, "draws": draws, "seed": random_state, "margin": margin}
+        options |= {"level": level, "ratio": ratio}
         if lam is not None:
             options["lam"] = lam
         target = codes, _data.labels(classes)

@@ -11,15 +11,15 @@ from fewer._base import (
     Landmarks,
     Prior,
     RandomState,
-    Regressor,
     Variant,
 )
 from fewer._docs import documented
 from fewer._select import CV, Lam, Rule
+from fewer.moments import FitsMoments
 
 
 @documented
-class SparseRegressor(Regressor):
+class SparseRegressor(FitsMoments):
     """Regression that keeps few terms, with nothing to tune.
 
     Expectation-maximisation under a sparse prior on the weights w [1]_. It minimises ::

@@ -159,6 +159,16 @@ fn rows_have_precisions_and_posteriors_draws() {
     assert!(!fit.to_string().contains("\"precision\""), "{fit}");
     assert_ne!(fit["noise_std"], plain["noise_std"]);
     place.refused(&format!("fit wrong.csv {flags}"), &["row 1", "noise_precision", "above 0"]);
+    let std = |flags: &str| -> Vec<f64> {
+        let found = place.json(&format!("predict m.json precise.csv --std --json {flags}"));
+        let values = found["std"].as_array().unwrap().iter();
+        values.map(|v| v.as_f64().unwrap()).collect()
+    };
+    let (precise, plain) = (std("--noise-precision precision"), std(""));
+    assert!(precise[0] < 0.7 * plain[0] && precise[1] == plain[1], "{precise:?} {plain:?}");
+    let flags = "--interval 0.9 --noise-precision";
+    place.refused(&format!("predict m.json wrong.csv {flags} precision"), &["row 1", "above 0"]);
+    place.refused(&format!("predict m.json precise.csv {flags} no"), &["no column 'no'"]);
     place.refused(
         "fit precise.csv --target price --noise-precision precision --method lasso",
         &["noise_precision", "RVR, BLS and FastLaplace"],
@@ -174,6 +184,43 @@ fn rows_have_precisions_and_posteriors_draws() {
     assert_ne!(draws, place.good("predict m.json houses.csv --draws 2"));
     place.good("fit houses.csv --target price --out sparse.json");
     place.refused("predict sparse.json houses.csv --draws 2", &["no posterior"]);
+}
+
+#[test]
+fn offsets_are_columns() {
+    let place = Place::new();
+    let mut table = String::from("a,b,known,none,word,kind\n");
+    for i in 0..60 {
+        let (a, b) = ((f64::from(i) * 0.7).sin(), (f64::from(i) * 1.3).cos());
+        let known = 3.0 * (f64::from(i * i) * 0.37).sin();
+        let kind = if a + 0.5 * b + known > 0.1 { "yes" } else { "no" };
+        table.push_str(&format!("{a},{b},{known},0,w,{kind}\n"));
+    }
+    place.put("kinds.csv", table);
+    let flags = "fit kinds.csv --target kind --method smlr --drop word --json --lam 1";
+    let with = place.json(&format!("{flags} --drop none --offset known --out with.json"));
+    let zero = place.json(&format!("{flags} --drop known --offset none --out zero.json"));
+    let without = place.json(&format!("{flags} --drop known,none --out without.json"));
+    assert!(!with.to_string().contains("\"known\""), "{with}");
+    assert_eq!(zero["terms"], without["terms"]);
+    let errors = |flags: &str| {
+        let found = place.good(&format!("predict {flags}"));
+        let file = place.text("kinds.csv");
+        let pairs = found.lines().zip(file.lines()).skip(1);
+        pairs.filter(|(p, row)| !row.ends_with(&format!(",{p}"))).count()
+    };
+    assert!(errors("with.json kinds.csv --offset known") < 5);
+    assert!(errors("without.json kinds.csv") > 10);
+    let proba = |flags: &str| place.good(&format!("predict {flags} --proba"));
+    assert_eq!(proba("zero.json kinds.csv --offset none"), proba("without.json kinds.csv"));
+    place.refused("predict with.json kinds.csv --offset word", &["'word' holds words", "offset"]);
+    place.refused("predict with.json kinds.csv --offset a,b,known", &["the offset", "2 columns"]);
+    place.refused(&format!("{flags} --offset kind"), &["cannot be both target and offset"]);
+    place.refused(&format!("{flags} --offset knwon"), &["did you mean 'known'"]);
+    place.refused(
+        "fit kinds.csv --target kind --method probit --drop word --offset known",
+        &["offsets", "SMLR and RMLR"],
+    );
 }
 
 #[test]

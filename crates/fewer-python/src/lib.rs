@@ -5,6 +5,7 @@ mod error;
 mod function;
 mod input;
 mod model;
+mod moments;
 mod problem;
 mod run;
 
@@ -23,6 +24,8 @@ mod _core {
 
     #[pymodule_export]
     use super::model::PyModel;
+    #[pymodule_export]
+    use super::moments::PyMoments;
 
     #[pymodule_init]
     fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -2,7 +2,7 @@
 
 use crate::error::to_python;
 use crate::function::Function;
-use crate::input::{Class, Held, Input, Targets};
+use crate::input::{Class, Held, Input, Targets, slice};
 use crate::run::detached;
 use fewer::Result;
 use fewer::basis::Family;
@@ -12,7 +12,7 @@ use fewer::linalg::Matrix;
 use fewer::model::Model;
 use fewer::select::{Evaluation, Predicted};
 use numpy::npyffi::NPY_ORDER;
-use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods};
+use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -204,25 +204,33 @@ impl PyModel {
         to_array(py, &values)
     }
 
-    /// The standard deviation of a new observation for each row.
+    /// The standard deviation of a new observation for each row, whose noise may have a precision.
+    #[pyo3(signature = (x, precision = None))]
     fn predict_std<'py>(
         &self,
         py: Python<'py>,
         x: Input<'py>,
+        precision: Option<PyReadonlyArray1<'py, f64>>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let values = self.apply(py, &x, |features| self.model.predict_std(features))?;
+        let precision = precision.as_ref().map(slice).transpose().map_err(to_python)?;
+        let values =
+            self.apply(py, &x, |features| self.model.predict_std_at(features, precision))?;
         Ok(PyArray1::from_vec(py, values))
     }
 
     /// The interval of a new observation for each row: lower and upper ends.
+    #[pyo3(signature = (x, coverage, precision = None))]
     fn predict_interval<'py>(
         &self,
         py: Python<'py>,
         x: Input<'py>,
         coverage: f64,
+        precision: Option<PyReadonlyArray1<'py, f64>>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let values =
-            self.apply(py, &x, |features| self.model.predict_interval(features, coverage))?;
+        let precision = precision.as_ref().map(slice).transpose().map_err(to_python)?;
+        let values = self.apply(py, &x, |features| {
+            self.model.predict_interval_at(features, coverage, precision)
+        })?;
         to_array(py, &values)
     }
 
@@ -295,6 +303,8 @@ impl PyModel {
                 "draws" => chosen.draws = value.extract()?,
                 "seed" => chosen.seed = value.extract()?,
                 "margin" => chosen.margin = value.extract()?,
+                "level" => chosen.level = value.extract()?,
+                "ratio" => chosen.ratio = value.extract()?,
                 "lam" => chosen.lam = Some(value.extract()?),
                 other => {
                     return Err(PyValueError::new_err(format!("there is no option '{other}'")));

@@ -68,12 +68,12 @@ fn active_count_lam_is_near_the_reference() {
     let check = |(model, rmse): (Model, f64), case: &str| {
         let expected = reference(case);
         let noise = model.noise_std().unwrap() / number(&expected, "sigma");
-        // BLS goes round another circle than the reference: with the terms of Fast Laplace, at a
-        // smaller λ and a higher evidence.
-        assert!(
-            (noise - 1.0).abs() < if case == "sinc_bls_active" { 0.04 } else { 0.02 },
-            "{case}: {noise}"
-        );
+        // λ counts terms. The reference, which moves one variance at a time and had not converged
+        // after 12 000 steps, has kernels beside each other that share one variance (14 and 15,
+        // 49 and 50, 82 and 83), so that its λ is twice as large in all of its circle, and the
+        // noise with it. Which λ a circle has is not comparable, but what is fitted for one is.
+        let far = case == "sinc_bls_active";
+        assert!((noise - 1.0).abs() < if far { 0.04 } else { 0.02 }, "{case}: {noise}");
         let ratio = rmse / number(&expected, "rmse_vs_true_on_train");
         assert!((ratio - 1.0).abs() < 0.05, "{case}: {ratio}");
         let terms = number(&expected, "n");
@@ -81,12 +81,16 @@ fn active_count_lam_is_near_the_reference() {
         assert!(model.report().termination.is_converged());
     };
     check(fit_sinc!(BLS::new()), "sinc_bls_active");
-    // Its circle passes through columns beside active ones that are worth nothing, and its λ counts
-    // them: at that λ the noise is the same.
-    let expected = reference("sinc_bls_active");
-    let (model, _) = fit_sinc!(BLS::new().lam(number(&expected, "lam")));
-    let noise = model.noise_std().unwrap() / number(&expected, "sigma");
-    assert!((noise - 1.0).abs() < 0.01, "{noise}");
+    // At the λ of either state of its circle: a quarter of what the rule for sigma allows.
+    let last = reference("sinc_bls_active");
+    for (name, expected) in [("12 000 steps", &last), ("4000 steps", &last["after_4000_steps"])] {
+        let (model, rmse) = fit_sinc!(BLS::new().lam(number(expected, "lam")));
+        let noise = model.noise_std().unwrap() / number(expected, "sigma");
+        assert!((noise - 1.0).abs() < 0.005, "{name}: {noise}");
+        let ratio = rmse / number(&last, "rmse_vs_true_on_train");
+        assert!((ratio - 1.0).abs() < 0.05, "{name}: {ratio}");
+        assert!((model.n_terms() as f64 - number(&last, "n")).abs() <= 2.0, "{name}");
+    }
     check(fit_sinc!(FastLaplace::new()), "sinc_flap_sigma_active");
     let sigma = number(&reference("sinc_flap_fixed_0.01var"), "sigma");
     check(fit_sinc!(FastLaplace::new().noise(sigma)), "sinc_flap_fixed_0.01var");

@@ -79,12 +79,17 @@ fn the_gap_bounds_what_is_left_however_early_the_fit_ends() {
                 let least = objective(&best, &p, &labels, lam);
                 let empty = SMLR::new().lam_ratio(1.0).fit(&data).unwrap();
                 let empty = objective(&empty, &p, &labels, 0.0);
-                for (tol, steps) in [(1e-2, 100), (1e-4, 100), (1e-13, 1), (1e-13, 2)] {
-                    let model = method.clone().tol(tol).max_iter(steps).fit(&data).unwrap();
-                    let found = objective(&model, &p, &labels, lam);
-                    let gap = model.report().certificate.value;
-                    assert!(found - least <= gap * empty + 1e-9 * empty, "{seed} {ratio} {tol}");
-                    assert!((model.report().objective - found).abs() < 1e-8 * empty);
+                for (solver, schedule) in solvers() {
+                    let method = method.clone().solver(solver).schedule(schedule);
+                    for (tol, steps) in [(1e-2, 100), (1e-4, 100), (1e-13, 1), (1e-13, 2)] {
+                        let model = method.clone().tol(tol).max_iter(steps).fit(&data).unwrap();
+                        let found = objective(&model, &p, &labels, lam);
+                        let left = found - least;
+                        let gap = model.report().certificate.value;
+                        let what = format!("{seed} {ratio} {tol} {solver:?} {schedule:?}");
+                        assert!(left <= gap * empty + 1e-9 * empty, "{what}: {left} {gap}");
+                        assert!((model.report().objective - found).abs() < 1e-8 * empty, "{what}");
+                    }
                 }
             }
         }

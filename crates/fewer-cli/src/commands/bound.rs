@@ -40,6 +40,12 @@ pub struct Bound {
     /// Margin below which a row counts as an error in the Rademacher bound, in (0, 1]
     #[arg(long, value_name = "NUMBER", default_value_t = 0.5, allow_negative_numbers = true)]
     margin: f64,
+    /// Lowest level g of the divergence in the Rademacher bound, fixed beforehand
+    #[arg(long, value_name = "NUMBER", default_value_t = 1.0, allow_negative_numbers = true)]
+    level: f64,
+    /// Ratio r above 1 of the levels above it
+    #[arg(long, value_name = "NUMBER", default_value_t = 2.0, allow_negative_numbers = true)]
+    ratio: f64,
     /// Draws of monte-carlo
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     draws: usize,
@@ -69,7 +75,8 @@ impl Bound {
             seed: self.seed,
             lam: self.lam,
             margin: self.margin,
-            ..BoundOptions::default()
+            level: self.level,
+            ratio: self.ratio,
         };
         let bound = model
             .risk_bound(cases.inputs.view()?, &target, self.delta, &options)

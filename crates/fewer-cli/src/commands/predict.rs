@@ -1,8 +1,10 @@
 //! `fewer predict`
 
 use clap::Args;
+use fewer::data::{Features, Target};
 use fewer::linalg::Matrix;
 use fewer::model::Model;
+use fewer::select::Predicted;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -27,6 +29,10 @@ pub struct Predict {
     model: PathBuf,
     #[command(flatten)]
     data: DataArgs,
+    /// The columns with the offsets of these rows, for a model fitted with them
+    #[arg(long, value_name = "COLUMN,...", value_delimiter = ',',
+        conflicts_with_all = ["moderated", "plug_in"])]
+    offset: Vec<String>,
     /// Write the predictions here instead of the standard output
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -47,6 +53,10 @@ pub struct Predict {
     /// columns named `lower` and `upper`
     #[arg(long, value_name = "COVERAGE", allow_negative_numbers = true)]
     interval: Option<f64>,
+    /// Column of how precise each row is beside those of the fit, for --std and --interval: the
+    /// variance of its noise is divided by it [default: 1 for all]
+    #[arg(long, value_name = "COLUMN", conflicts_with_all = ["draws", "proba", "moderated"])]
+    noise_precision: Option<String>,
     /// Add so many draws of a new observation from the posterior, in columns named `draw_1`, ...
     #[arg(long, value_name = "N")]
     draws: Option<usize>,
@@ -75,11 +85,25 @@ impl Predict {
             let problem = "the model predicts numbers, which have no probabilities; leave";
             return Err(Failure::in_file(&self.model, format!("{problem} {flag} out")));
         }
-        let cases = self.data.cases(&model, &speaker(self.quiet))?;
+        if !self.offset.is_empty() && model.classes().is_none() {
+            let problem = "the model predicts numbers, which have no offset; leave --offset out";
+            return Err(Failure::in_file(&self.model, problem));
+        }
+        let (beside, say) = (self.noise_precision.as_deref(), speaker(self.quiet));
+        let cases = self.data.cases(&model, &self.offset, beside, &say)?;
+        let precision = cases.precision.as_deref();
         let mut columns = vec![("prediction".to_string(), Vec::new())];
         let failure = |e| cases.failure(&self.data.data, e);
         let classes = model.classes().unwrap_or_default();
-        if cases.is_empty() {
+        let shifted = match &cases.offset {
+            Some(offset) if !cases.is_empty() => {
+                Some(with_offset(&model, cases.inputs.view()?, offset).map_err(failure)?)
+            }
+            _ => None,
+        };
+        if let Some((_, codes)) = &shifted {
+            columns[0].1 = codes.iter().map(|&code| json!(classes[code])).collect();
+        } else if cases.is_empty() {
             // Nothing to ask the model.
         } else if model.classes().is_none() {
             let found = model.predict(cases.inputs.view()?).map_err(failure)?;
@@ -92,14 +116,17 @@ impl Predict {
         if self.std {
             let found = match cases.is_empty() {
                 true => Vec::new(),
-                false => model.predict_std(cases.inputs.view()?).map_err(failure)?,
+                false => model.predict_std_at(cases.inputs.view()?, precision).map_err(failure)?,
             };
             columns.push(("std".into(), numbers(&found)));
         }
         if let Some(coverage) = self.interval {
             let found = match cases.is_empty() {
                 true => Matrix::zeros(0, 2),
-                false => model.predict_interval(cases.inputs.view()?, coverage).map_err(failure)?,
+                false => {
+                    let view = cases.inputs.view()?;
+                    model.predict_interval_at(view, coverage, precision).map_err(failure)?
+                }
             };
             columns.push(("lower".into(), numbers(found.column(0))));
             columns.push(("upper".into(), numbers(found.column(1))));
@@ -117,15 +144,16 @@ impl Predict {
             }
         }
         if proba {
-            let found = match (cases.is_empty(), self.moderated) {
-                (true, _) => Matrix::zeros(0, classes.len()),
-                (_, true) => {
+            let found = match shifted {
+                Some((probabilities, _)) => probabilities,
+                None if cases.is_empty() => Matrix::zeros(0, classes.len()),
+                None if self.moderated => {
                     model.moderated_probabilities(cases.inputs.view()?).map_err(failure)?
                 }
-                _ if self.plug_in => {
+                None if self.plug_in => {
                     model.plug_in_probabilities(cases.inputs.view()?).map_err(failure)?
                 }
-                (_, false) => model.predict_probabilities(cases.inputs.view()?).map_err(failure)?,
+                None => model.predict_probabilities(cases.inputs.view()?).map_err(failure)?,
             };
             for (k, class) in classes.iter().enumerate() {
                 columns.push((format!("probability_{class}"), numbers(found.column(k))));
@@ -138,6 +166,23 @@ impl Predict {
             Some(path) => output::write(&path, &text),
             None => output::print(&text),
         }
+    }
+}
+
+/// Probabilities of the model's classes, and the most probable of each row.
+fn with_offset(
+    model: &Model,
+    rows: Features<'_>,
+    offset: &Matrix,
+) -> fewer::Result<(Matrix, Vec<usize>)> {
+    let classes = model.classes().unwrap_or_default();
+    let target = Target::labels(classes.iter().cloned());
+    match Predicted::with_offset(model, rows, &target, Some(offset))? {
+        Predicted::Classes { probabilities, codes } => Ok((probabilities, codes)),
+        Predicted::Numbers { .. } => Err(fewer::Error::Unavailable {
+            what: "an offset".into(),
+            hint: "the model predicts numbers".into(),
+        }),
     }
 }
 

@@ -1,6 +1,7 @@
 //! What is refused, or warned of, before the library sees it: here the columns have their names.
 
 use fewer::data::{Column, Table};
+use fewer::linalg::Matrix;
 
 use super::DataArgs;
 use super::rows::Rows;
@@ -63,6 +64,19 @@ impl DataArgs {
                 i + 1
             )),
         }
+    }
+
+    /// Takes out the columns of an offset, if there are any.
+    pub(super) fn take_offset(
+        &self,
+        table: &mut Table,
+        names: &[String],
+    ) -> Outcome<Option<Matrix>> {
+        let (rows, mut values) = (table.rows(), Vec::new());
+        for name in names {
+            values.extend(self.take_numbers(table, name, "the offset")?);
+        }
+        Ok((!names.is_empty()).then(|| Matrix::from_columns(rows, names.len(), values)))
     }
 
     /// Takes out the column that says which rows belong together.

@@ -2,6 +2,7 @@
 
 use fewer::Error;
 use fewer::data::{Column, Label, SparseMatrix, Table, Target};
+use fewer::linalg::Matrix;
 use fewer::model::Model;
 use fewer_files::{Format, Problem, ReadOptions, Records};
 use fewer_report::Comparison;
@@ -18,6 +19,10 @@ pub struct Cases {
     pub inputs: Inputs,
     /// Rows of the file, those dropped among them.
     pub total: usize,
+    /// What is known of the outputs, where it was asked for.
+    pub offset: Option<Matrix>,
+    /// How precise each row is, where it was asked for.
+    pub precision: Option<Vec<f64>>,
     rows: Rows,
 }
 
@@ -43,11 +48,46 @@ impl Cases {
 }
 
 impl DataArgs {
-    /// The rows to predict.
-    pub fn cases(&self, model: &Model, say: &dyn Fn(&str)) -> Outcome<Cases> {
+    /// The rows to predict, with the columns of their offsets and of the precisions of their noise.
+    pub fn cases(
+        &self,
+        model: &Model,
+        offset: &[String],
+        precision: Option<&str>,
+        say: &dyn Fn(&str),
+    ) -> Outcome<Cases> {
         match self.read_for(model, None)? {
             Records::Table(table) => {
-                self.table_cases(model, &table, None, say).map(|found| found.0)
+                let mut columns = Vec::new();
+                for name in offset {
+                    self.require(&table, name, "--offset")?;
+                    self.numeric(&table, name, "the offset must be numbers")?;
+                    self.refuse_infinite_column(&table, name)?;
+                    columns.extend(table.column(name).cloned());
+                }
+                if let Some(name) = precision {
+                    self.require(&table, name, "--noise-precision")?;
+                    self.numeric(&table, name, "precisions must be numbers")?;
+                    columns.extend(table.column(name).cloned());
+                }
+                let (mut cases, mut columns) = self.table_cases(model, &table, columns, say)?;
+                if precision.is_some()
+                    && let Some(Column::Number(values)) = columns.pop()
+                {
+                    cases.precision = Some(values);
+                }
+                let mut beside = Table::new();
+                for (name, column) in offset.iter().zip(columns) {
+                    beside.push(name, column)?;
+                }
+                cases.offset = self.take_offset(&mut beside, offset)?;
+                Ok(cases)
+            }
+            Records::Sparse { .. } if !offset.is_empty() => {
+                self.fail("an svmlight file has no named columns; leave --offset out")
+            }
+            Records::Sparse { .. } if precision.is_some() => {
+                self.fail("an svmlight file has no named columns; leave --noise-precision out")
             }
             Records::Sparse { features, target, .. } => {
                 // Labels of rows to predict are often made up.
@@ -185,8 +225,8 @@ impl DataArgs {
                 i + 1
             ));
         }
-        let (cases, column) = self.table_cases(model, &table, Some(column), say)?;
-        let target = match (column, model.classes()) {
+        let (cases, mut columns) = self.table_cases(model, &table, vec![column], say)?;
+        let target = match (columns.pop(), model.classes()) {
             (Some(column), Some(classes)) => {
                 Target::labels((0..column.len()).filter_map(|i| label_of(&column, i, classes)))
             }
@@ -196,14 +236,14 @@ impl DataArgs {
         Ok((cases, target))
     }
 
-    /// The rows of a table, with the target of those that are not dropped.
+    /// The rows of a table, and of the columns beside them those rows that are not dropped.
     fn table_cases(
         &self,
         model: &Model,
         table: &Table,
-        target: Option<Column>,
+        beside: Vec<Column>,
         say: &dyn Fn(&str),
-    ) -> Outcome<(Cases, Option<Column>)> {
+    ) -> Outcome<(Cases, Vec<Column>)> {
         let failure = |e| Failure::with_data(&self.data, e);
         let mut needed = Table::new();
         for name in model.encoder().into_iter().flat_map(|e| e.table_names()) {
@@ -213,10 +253,10 @@ impl DataArgs {
                 None => return Err(model.encode(table).map_or_else(failure, |_| absent(name))),
             }
         }
-        // Beside the inputs while rows are dropped, under a name that no column has.
-        let own = "\0target";
-        if let Some(column) = target {
-            needed.push(own, column)?;
+        // With the inputs while rows are dropped, under names that no column has.
+        let own: Vec<String> = (0..beside.len()).map(|k| format!("\0{k}")).collect();
+        for (name, column) in own.iter().zip(beside) {
+            needed.push(name, column)?;
         }
         let gaps: usize =
             needed.iter().map(|(_, c)| (0..c.len()).filter(|&i| c.is_missing(i)).count()).sum();
@@ -246,9 +286,12 @@ impl DataArgs {
         if gaps > 0 && rows.0.is_none() {
             say(&format!("{} filled in with the mean of the training data", values(gaps)));
         }
-        let target = needed.take(own);
+        let beside = own.iter().filter_map(|name| needed.take(name)).collect();
         let inputs = model.encode(&needed).map_err(|e| failure(rows.correct(e)))?;
-        Ok((Cases { inputs: Inputs::Dense(inputs), total, rows }, target))
+        Ok((
+            Cases { inputs: Inputs::Dense(inputs), total, offset: None, precision: None, rows },
+            beside,
+        ))
     }
 
     /// The rows of an svmlight file, with the labels of those that are not dropped.
@@ -278,7 +321,10 @@ impl DataArgs {
         if labels.len() < total {
             say(&format!("{} of {total} rows have missing values", total - labels.len()));
         }
-        Ok((Cases { inputs: Inputs::Sparse(features), total, rows }, labels))
+        Ok((
+            Cases { inputs: Inputs::Sparse(features), total, offset: None, precision: None, rows },
+            labels,
+        ))
     }
 }
 

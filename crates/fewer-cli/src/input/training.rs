@@ -8,6 +8,7 @@ use fewer::data::{
 use fewer::linalg::Matrix;
 use fewer::method::Task;
 use fewer_files::{Format, ReadOptions, Records};
+use std::borrow::Cow;
 use std::path::Path;
 
 use super::labels::note_two_values;
@@ -28,6 +29,11 @@ pub struct Roles {
     /// error, up to a factor (rvm, bls, flap); it is no weight, and is not predicted from
     #[arg(long, value_name = "COLUMN")]
     noise_precision: Option<String>,
+    /// Columns with a known part of the outputs, which is added to what is fitted and is not
+    /// predicted from (smlr, rmlr): one for each class in their order, or of two classes one, for
+    /// the second; give it to predict, too
+    #[arg(long, value_name = "COLUMN,...", value_delimiter = ',')]
+    offset: Vec<String>,
     /// A column that says which rows stay together in the folds of a cross-validation, such as
     /// the patient; it is not predicted from
     #[arg(long, value_name = "COLUMN")]
@@ -77,6 +83,7 @@ pub struct Training {
     pub names: Option<Vec<String>>,
     pub weights: Option<Vec<f64>>,
     noise_precision: Option<Vec<f64>>,
+    offset: Option<Matrix>,
     /// Which rows stay together in folds.
     pub groups: Option<Vec<String>>,
     pub encoder: Option<Encoder>,
@@ -105,6 +112,9 @@ impl Training {
         }
         if let Some(precision) = &self.noise_precision {
             data = data.with_noise_precision(precision).map_err(failure)?;
+        }
+        if let Some(offset) = &self.offset {
+            data = data.with_offset(Cow::Borrowed(offset)).map_err(failure)?;
         }
         if let Some(encoder) = &self.encoder {
             data = data.with_encoder(encoder.clone()).map_err(failure)?;
@@ -142,6 +152,7 @@ impl DataArgs {
                     ("--target", roles.target.is_some()),
                     ("--weights", roles.weights.is_some()),
                     ("--noise-precision", roles.noise_precision.is_some()),
+                    ("--offset", !roles.offset.is_empty()),
                     ("--group", roles.group.is_some()),
                     ("--drop", !roles.drop.is_empty()),
                 ];
@@ -206,6 +217,7 @@ impl DataArgs {
             Some(name) => Some(self.take_numbers(&mut table, name, "the precisions")?),
             None => None,
         };
+        let offset = self.take_offset(&mut table, &roles.offset)?;
         let groups = match &roles.group {
             Some(name) => Some(self.take_groups(&mut table, name)?),
             None => None,
@@ -231,6 +243,7 @@ impl DataArgs {
             names: None,
             weights,
             noise_precision,
+            offset,
             groups,
             encoder: Some(encoder),
             rows,
@@ -239,11 +252,12 @@ impl DataArgs {
 
     /// Refuses a column that is not there, or has two parts to play.
     fn check_roles(&self, table: &Table, roles: &Roles, target: &str) -> Outcome {
-        let parts = [
+        let mut parts = vec![
             ("--weights", "weights", roles.weights.as_deref()),
             ("--noise-precision", "noise precision", roles.noise_precision.as_deref()),
             ("--group", "group", roles.group.as_deref()),
         ];
+        parts.extend(roles.offset.iter().map(|name| ("--offset", "offset", Some(name.as_str()))));
         let mut taken = vec![("target", target)];
         for (flag, part, name) in parts {
             let Some(name) = name else { continue };
@@ -324,6 +338,7 @@ impl DataArgs {
             names: Some((first..first + columns).map(|j| format!("x{j}")).collect()),
             weights: None,
             noise_precision: None,
+            offset: None,
             groups: None,
             encoder: None,
             rows,

@@ -168,17 +168,7 @@ impl<'a> Dataset<'a> {
                 });
             }
         };
-        let (rows, columns) = (offset.rows(), offset.columns());
-        if rows != self.rows() || columns != classes && (classes, columns) != (2, 1) {
-            return Err(Error::shape(
-                "the offset",
-                format!("{} rows and {classes} columns", self.rows()),
-                format!("{rows} rows and {columns} columns"),
-            ));
-        }
-        if let Some(at) = offset.as_slice().iter().position(|v| !v.is_finite()) {
-            return Err(non_finite(at % rows, "offset", offset.as_slice()[at]));
-        }
+        check_offset(&offset, self.rows(), classes)?;
         self.offset = Some(offset);
         Ok(self)
     }
@@ -404,6 +394,22 @@ pub(crate) fn check_features(
 ) -> Result<()> {
     match features.find_non_finite() {
         Some((i, j, value)) => Err(non_finite(i, &name(j), value)),
+        None => Ok(()),
+    }
+}
+
+/// Checks that an offset has a finite number for each row and class, or of two classes for one.
+pub(crate) fn check_offset(offset: &Matrix, rows: usize, classes: usize) -> Result<()> {
+    let (found, columns) = (offset.rows(), offset.columns());
+    if found != rows || columns != classes && (classes, columns) != (2, 1) {
+        return Err(Error::shape(
+            "the offset",
+            format!("{rows} rows and {classes} columns"),
+            format!("{found} rows and {columns} columns"),
+        ));
+    }
+    match offset.as_slice().iter().position(|v| !v.is_finite()) {
+        Some(at) => Err(non_finite(at % rows, "offset", offset.as_slice()[at])),
         None => Ok(()),
     }
 }

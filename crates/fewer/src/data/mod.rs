@@ -9,7 +9,7 @@ mod sparse;
 mod table;
 mod target;
 
-pub(crate) use dataset::{check_features, counted_rows};
+pub(crate) use dataset::{check_features, check_offset, counted_rows};
 pub(crate) use encoder::quoted;
 pub(crate) use moments::{Standardised, Units, partial_sums};
 pub(crate) use names::Names;

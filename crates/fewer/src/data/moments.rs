@@ -270,7 +270,7 @@ fn rooted_target(target: &[f64], roots: &[f64]) -> Vec<f64> {
 }
 
 /// Adds up parts in the order of a dyadic tree over their positions.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct DyadicSum {
     parts: Vec<(u32, Sums)>,
 }
@@ -766,7 +766,7 @@ impl RowEntries {
 /// assert_eq!(model.n_terms(), 1);
 /// # Ok::<(), fewer::Error>(())
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct MomentsBuilder {
     names: Vec<String>,
     frame: Option<Frame>,

@@ -51,7 +51,7 @@ pub(crate) use training::on_threads;
 pub use wavelet_rvr::{Padding, WaveletRVR};
 
 use crate::basis::UserFunction;
-use crate::data::{Dataset, counted_rows};
+use crate::data::{Dataset, Moments, counted_rows};
 use crate::engine::Observer;
 pub use crate::engine::coordinate::Schedule;
 use crate::error::{Error, Result};
@@ -128,6 +128,53 @@ pub fn fit(
         return fit_once(method, &search.method_settings(), functions, data, observer);
     }
     search.fit(data, observer)
+}
+
+/// Fits a method with a linear basis, chosen by name, from moments alone: what front ends call.
+///
+/// ```
+/// use fewer::data::{DenseView, MomentsBuilder};
+///
+/// let mut builder = MomentsBuilder::new(["dose", "age"]);
+/// for chunk in 0..20 {
+///     let x: Vec<f64> = (0..200).map(|i| ((chunk * 200 + i) as f64 * 0.7).sin()).collect();
+///     let y: Vec<f64> = (0..100).map(|i| 3.0 * x[2 * i] + 1.0).collect();
+///     builder.push(DenseView::by_rows(&x, 100, 2)?, &y, None)?;
+/// }
+/// let model = fewer::method::fit_moments("bls", "{}", builder.finish()?)?;
+/// assert_eq!(model.n_terms(), 1);
+/// # Ok::<(), fewer::Error>(())
+/// ```
+pub fn fit_moments(method: &str, settings: &str, moments: Moments) -> Result<Model> {
+    let search = Search::new(method, settings)?;
+    if !search.is_empty() {
+        return Err(Error::Unavailable {
+            what: "choosing settings from moments".into(),
+            hint: "folds and widths need the rows: give numbers".into(),
+        });
+    }
+    let settings = search.method_settings();
+    let named = moments.names().iter().enumerate().any(|(j, n)| *n != format!("x{}", j + 1));
+    macro_rules! fit_of {
+        ($method:ident) => {
+            $method::from_json(&settings)?.fit_moments(moments)
+        };
+    }
+    let model = match method {
+        "SparseRegressor" | "sparse" => fit_of!(SparseRegressor),
+        "Lasso" | "lasso" => fit_of!(Lasso),
+        "RVR" | "rvm" => fit_of!(RVR),
+        "BLS" | "bls" => fit_of!(BLS),
+        "FastLaplace" | "flap" => fit_of!(FastLaplace),
+        "BayesianLasso" | "blasso" => fit_of!(BayesianLasso),
+        _ => Err(Error::Unavailable {
+            what: format!("{method} from moments"),
+            hint: "it needs the rows; SparseRegressor, Lasso, RVR, BLS, FastLaplace and \
+                   BayesianLasso with a linear basis do not"
+                .into(),
+        }),
+    }?;
+    Ok(Model { named, ..model })
 }
 
 /// The λ's of a path, from the smallest that leaves the model empty down: those that a search

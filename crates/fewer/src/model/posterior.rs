@@ -264,7 +264,33 @@ impl Model {
     /// With noise of Student's t, whose variance may be infinite, half the width of the interval
     /// that holds as much as one standard deviation of a normal variable to both sides, 68.27 %.
     pub fn predict_std<'a>(&self, features: impl Into<Features<'a>>) -> Result<Vec<f64>> {
-        let mut scale = self.predict_scale(features)?;
+        self.predict_std_at(features, None)
+    }
+
+    /// The same for rows whose noise has these precisions beside that of the rows fitted: its
+    /// variance is σ²/r_n; 1 for all where there are none.
+    ///
+    /// ```
+    /// use fewer::data::{Dataset, DenseView};
+    /// use fewer::method::RVR;
+    ///
+    /// let x: Vec<f64> = (0..60).map(|i| 0.1 * f64::from(i)).collect();
+    /// let scatter = |i: usize| 0.2 * ((i * i * i) as f64).sin();
+    /// let y: Vec<f64> = x.iter().enumerate().map(|(i, x)| x.sin() + scatter(i)).collect();
+    /// let model = RVR::new().fit(&Dataset::new(DenseView::by_rows(&x, 60, 1)?, &y)?)?;
+    ///
+    /// let new = DenseView::by_rows(&[1.0, 1.0], 2, 1)?;
+    /// let std = model.predict_std_at(new, Some(&[1.0, 100.0]))?;
+    /// assert_eq!(std[0], model.predict_std(new)?[0]);
+    /// assert!(std[1] < 0.6 * std[0]);
+    /// # Ok::<(), fewer::Error>(())
+    /// ```
+    pub fn predict_std_at<'a>(
+        &self,
+        features: impl Into<Features<'a>>,
+        noise_precision: Option<&[f64]>,
+    ) -> Result<Vec<f64>> {
+        let mut scale = self.predict_scale(features, noise_precision)?;
         if let Some(nu) = self.noise_nu {
             let reach = -student_t_quantile(normal_cdf(-1.0), nu);
             scale.iter_mut().for_each(|s| *s *= reach);
@@ -275,7 +301,11 @@ impl Model {
     /// Of Gaussian noise the standard deviation of a new observation. With noise of Student's t
     /// the new observation is taken for one of that family, of squared scale the noise's and the
     /// variance of the mean.
-    fn predict_scale<'a>(&self, features: impl Into<Features<'a>>) -> Result<Vec<f64>> {
+    fn predict_scale<'a>(
+        &self,
+        features: impl Into<Features<'a>>,
+        noise_precision: Option<&[f64]>,
+    ) -> Result<Vec<f64>> {
         if self.classes.is_some() {
             return Err(Error::Unavailable {
                 what: "the standard deviation of a prediction".into(),
@@ -289,7 +319,28 @@ impl Model {
             variance.iter_mut().zip(added).for_each(|(v, a)| *v += a);
         }
         let noise = self.noise_std.unwrap_or(0.0);
-        Ok(variance.iter().map(|v| noise.hypot(v.sqrt())).collect())
+        let Some(precision) = noise_precision else {
+            return Ok(variance.iter().map(|v| noise.hypot(v.sqrt())).collect());
+        };
+        if self.draws.is_some() {
+            return Err(Error::Unavailable {
+                what: "a prediction with noise_precision of a model that was sampled".into(),
+                hint: "models of RVR, BLS and FastLaplace take it".into(),
+            });
+        }
+        if precision.len() != variance.len() {
+            return Err(Error::shape("noise precisions", variance.len(), precision.len()));
+        }
+        if let Some(i) = precision.iter().position(|r| !(r.is_finite() && *r > 0.0)) {
+            return Err(Error::Value {
+                row: i + 1,
+                column: "noise_precision".into(),
+                value: precision[i].to_string(),
+                expected: "a finite number above 0 is expected".into(),
+            });
+        }
+        let rows = variance.iter().zip(precision);
+        Ok(rows.map(|(v, r)| (noise / r.sqrt()).hypot(v.sqrt())).collect())
     }
 
     /// The interval that holds a new observation with so much probability, for each row: a column
@@ -300,12 +351,23 @@ impl Model {
         features: impl Into<Features<'a>>,
         coverage: f64,
     ) -> Result<Matrix> {
+        self.predict_interval_at(features, coverage, None)
+    }
+
+    /// The same for rows whose noise has these precisions, as
+    /// [`predict_std_at`](Self::predict_std_at) takes them.
+    pub fn predict_interval_at<'a>(
+        &self,
+        features: impl Into<Features<'a>>,
+        coverage: f64,
+        noise_precision: Option<&[f64]>,
+    ) -> Result<Matrix> {
         let mut reach = reach(coverage)?;
         if let Some(nu) = self.noise_nu {
             reach = -student_t_quantile(0.5 - 0.5 * coverage, nu);
         }
         let features = features.into();
-        let std = self.predict_scale(features)?;
+        let std = self.predict_scale(features, noise_precision)?;
         let mean = self.predict(features)?;
         if let Some(draws) = &self.draws {
             return self.mixture_interval(features, draws, coverage, &mean, &std);

@@ -96,7 +96,8 @@ pub struct Report {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// The objective after each iteration; of a long fit about 1000 of them, and none where
-    /// classes are fitted one by one.
+    /// classes are fitted one by one. A search for a better maximum begins by leaving the one that
+    /// was found, so that it is not monotone there.
     #[serde(default)]
     pub trace: Vec<Step>,
 }

@@ -1,6 +1,6 @@
 //! What a model says about rows, in a form that scores can read.
 
-use crate::data::{Features, Label, Target};
+use crate::data::{Features, Label, Target, check_offset};
 use crate::error::{Error, Result};
 use crate::linalg::{Matrix, axpy};
 use crate::model::Model;
@@ -49,6 +49,9 @@ impl Predicted {
             }
             (Some(known), Target::Labels { classes, .. }) => {
                 let places = places_of(known, classes)?;
+                if let Some(offset) = offset {
+                    check_offset(offset, features.rows(), classes.len())?;
+                }
                 let (own, codes) = match offset {
                     None => {
                         (model.predict_probabilities(features)?, model.predict_codes(features)?)

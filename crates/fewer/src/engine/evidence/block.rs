@@ -6,14 +6,23 @@ use super::{Found, Options, Problem};
 use crate::engine::{Observer, Progress, Step, Termination};
 use crate::error::{Error, Result};
 use crate::likelihood::Noise;
+use crate::linalg::Matrix;
 use crate::prior::{EvidencePrior, Factors};
 use std::time::Instant;
 
 /// A column whose precision is beyond this is taken out: its prior variance is nothing beside the
 /// target's.
 const LARGEST: f64 = 1e12;
+/// A column of which the data determines less than this part is taken out where the objective would
+/// be larger without it; its precision would grow for ever, but slowly.
+const UNDETERMINED: f64 = 1e-3;
+/// Precisions stand still where no logarithm of one changes by more.
+const STILL: f64 = 1e-8;
+/// Columns whose correlation is this near to 1 are one.
+const EQUAL: f64 = 1e-12;
 
-/// Re-estimates the precisions of all columns at once until they stand still.
+/// Re-estimates the precisions of all columns at once until they stand still. Columns that were
+/// taken out too early come back then, one by one, until none would gain.
 pub(crate) fn block(
     problem: &Problem<'_>,
     prior: &mut dyn EvidencePrior,
@@ -32,18 +41,18 @@ pub(crate) fn block(
     }
     let objective =
         Objective { weight: problem.weight, free_intercept: problem.free_intercept, prior };
-    let mut active: Vec<usize> = (0..m).collect();
-    let gram = problem.dictionary.gram(&active);
+    let gram = problem.dictionary.gram(&(0..m).collect::<Vec<usize>>());
+    let mut active = different(&gram);
     let restrict = |active: &[usize]| {
         let mut data = Active { square: problem.square, ..Active::default() };
         let values = active.iter().flat_map(|&b| active.iter().map(move |&a| (a, b)));
         let values = values.map(|at| gram[at]).collect();
-        data.gram = crate::linalg::Matrix::from_columns(active.len(), active.len(), values);
+        data.gram = Matrix::from_columns(active.len(), active.len(), values);
         data.cross = active.iter().map(|&j| problem.cross[j]).collect();
         data
     };
     let mut data = restrict(&active);
-    let mut alpha = vec![m as f64 / problem.square; m];
+    let mut alpha = vec![active.len() as f64 / problem.square; active.len()];
     let mut beta = match options.noise {
         Noise::Known(variance) => 1.0 / variance,
         Noise::Estimated => 10.0,
@@ -51,6 +60,8 @@ pub(crate) fn block(
     let mut posterior = Posterior::new(&data, &alpha, beta, observer)?;
     let mut termination = Termination::IterationLimit;
     let (mut trace, mut iterations) = (Vec::new(), 0);
+    // Where the precisions stood still last.
+    let mut reached = f64::NEG_INFINITY;
     while iterations < options.max_iter {
         observer.check()?;
         iterations += 1;
@@ -73,20 +84,34 @@ pub(crate) fn block(
             .filter(|(_, b)| **b < LARGEST)
             .fold(0.0, |worst: f64, (a, b)| worst.max((b / a).ln().abs()));
         if options.noise == Noise::Estimated {
-            let left = objective.rows() + 2.0 * objective.prior.noise_power() - posterior.freedom();
+            let mut left =
+                objective.rows() + 2.0 * objective.prior.noise_power() - posterior.freedom();
+            if price > 0.0 {
+                // What effective parameters cost falls with the precision of the noise.
+                let part = |i: usize| alpha[i] * (posterior.sigma[(i, i)] - shrunk(i));
+                left -= 2.0 * price * (0..alpha.len()).map(part).sum::<f64>();
+            }
             let before = beta;
             beta = (left.max(1e-3) / posterior.residual_square).min(options.largest_precision);
             change = change.max((beta / before).ln().abs());
         }
-        let kept: Vec<usize> = (0..next.len()).filter(|&i| next[i] < LARGEST).collect();
+        let units =
+            |active: &[usize]| -> Vec<f64> { active.iter().map(|&j| problem.units[j]).collect() };
+        let noise = 1.0 / posterior.beta;
+        let factors = objective.factors(&posterior);
+        let is_lost = |i: usize| {
+            1.0 - alpha[i] * posterior.sigma[(i, i)] < UNDETERMINED
+                && objective.prior.best_variance(factors[i], problem.units[active[i]], noise) == 0.0
+        };
+        let kept: Vec<usize> =
+            (0..next.len()).filter(|&i| next[i] < LARGEST && !is_lost(i)).collect();
         alpha = kept.iter().map(|&i| next[i].max(1e-12)).collect();
         if kept.len() < active.len() {
             active = kept.iter().map(|&i| active[i]).collect();
             data = restrict(&active);
         }
         posterior = Posterior::new(&data, &alpha, beta, observer)?;
-        let units: Vec<f64> = active.iter().map(|&j| problem.units[j]).collect();
-        let value = -objective.value(&posterior, &units);
+        let value = -objective.value(&posterior, &units(&active));
         trace.push(Step { objective: value, terms: active.len() });
         observer.progress(Progress {
             iteration: iterations,
@@ -94,9 +119,32 @@ pub(crate) fn block(
             objective: value,
             residual: change,
         });
-        if change < options.tol.max(1e-8) {
-            termination = Termination::Converged;
-            break;
+        let stands = change < options.tol.max(STILL) && kept.len() == factors.len();
+        let excess = counted(problem, &active).saturating_sub(options.max_terms.unwrap_or(m));
+        if stands && excess > 0 {
+            let out = least(problem, &active, &posterior, &objective, excess.div_ceil(2));
+            let kept: Vec<usize> = (0..active.len()).filter(|i| !out.contains(i)).collect();
+            alpha = kept.iter().map(|&i| alpha[i]).collect();
+            active = kept.iter().map(|&i| active[i]).collect();
+            reached = f64::NEG_INFINITY;
+        } else if stands {
+            let best = remaining(problem, options, &active, &posterior, &objective);
+            if best.gain <= options.tol {
+                termination = Termination::Converged;
+                break;
+            }
+            if -value <= reached {
+                termination = Termination::Stalled;
+                break;
+            }
+            reached = -value;
+            let place = active.partition_point(|&j| j < best.column);
+            active.insert(place, best.column);
+            alpha.insert(place, 1.0 / best.variance);
+        }
+        if stands {
+            data = restrict(&active);
+            posterior = Posterior::new(&data, &alpha, beta, observer)?;
         }
         if options.deadline.is_some_and(|d| Instant::now() >= d) {
             termination = Termination::TimeLimit;
@@ -111,7 +159,7 @@ pub(crate) fn block(
         noise: 1.0 / posterior.beta,
         log_evidence: objective.log_evidence(&posterior),
         objective: objective.value(&posterior, &units),
-        gain: remaining(problem, &active, &posterior, &objective),
+        gain: remaining(problem, options, &active, &posterior, &objective).gain,
         lam: objective.prior.lam(),
         cycled: false,
         aligned: 0,
@@ -123,30 +171,82 @@ pub(crate) fn block(
     Ok(found)
 }
 
-/// The largest gain of adding any one column.
-fn remaining(
+/// The first of every set of equal columns.
+fn different(gram: &Matrix) -> Vec<usize> {
+    let mut kept: Vec<usize> = Vec::new();
+    for j in 0..gram.rows() {
+        let column = gram.column(j);
+        if kept.iter().all(|&k| column[k].abs() < 1.0 - EQUAL) {
+            kept.push(j);
+        }
+    }
+    kept
+}
+
+/// Columns that count as terms.
+fn counted(problem: &Problem<'_>, active: &[usize]) -> usize {
+    active.iter().filter(|j| Some(**j) != problem.uncounted).count()
+}
+
+/// Positions of so many active columns that count and that the objective would miss least.
+fn least(
     problem: &Problem<'_>,
     active: &[usize],
     posterior: &Posterior,
     objective: &Objective<'_>,
-) -> f64 {
+    count: usize,
+) -> Vec<usize> {
+    let noise = 1.0 / posterior.beta;
+    let factors = objective.factors(posterior);
+    let worth = |i: usize| {
+        let (variance, unit) = (1.0 / posterior.alpha[i], problem.units[active[i]]);
+        objective.prior.gain(factors[i], variance, unit, noise)
+    };
+    let mut order: Vec<(f64, usize)> = (0..active.len())
+        .filter(|&i| Some(active[i]) != problem.uncounted)
+        .map(|i| (worth(i), i))
+        .collect();
+    order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    order.truncate(count);
+    order.into_iter().map(|o| o.1).collect()
+}
+
+/// A column that is out.
+struct Candidate {
+    gain: f64,
+    column: usize,
+    variance: f64,
+}
+
+/// The one that gains most.
+fn remaining(
+    problem: &Problem<'_>,
+    options: &Options,
+    active: &[usize],
+    posterior: &Posterior,
+    objective: &Objective<'_>,
+) -> Candidate {
     let mut all =
         super::statistics::Statistics::new(problem.cross.clone(), objective.prior.price() > 0.0);
     let columns: Vec<usize> = (0..problem.cross.len()).collect();
     all.products = problem.dictionary.products(&columns, active).as_slice().to_vec();
     all.refresh(posterior);
     let noise = 1.0 / posterior.beta;
-    let gain = |j: usize| {
+    let full = options.max_terms.is_some_and(|most| counted(problem, active) >= most);
+    let mut best = Candidate { gain: 0.0, column: 0, variance: 0.0 };
+    for j in columns {
         let of = Factors { s: all.s[j], q: all.q[j], z: all.z.get(j).copied().unwrap_or(0.0) };
-        if of.s < super::IN_SPAN * posterior.beta || active.binary_search(&j).is_ok() {
-            return 0.0;
+        let is_in = active.binary_search(&j).is_ok() || of.s < super::IN_SPAN * posterior.beta;
+        if is_in || full && Some(j) != problem.uncounted {
+            continue;
         }
         let variance = objective.prior.best_variance(of, problem.units[j], noise);
         if variance > 0.0 {
-            objective.prior.gain(of, variance, problem.units[j], noise)
-        } else {
-            0.0
+            let gain = objective.prior.gain(of, variance, problem.units[j], noise);
+            if gain > best.gain {
+                best = Candidate { gain, column: j, variance };
+            }
         }
-    };
-    (0..problem.cross.len()).map(gain).fold(0.0, f64::max)
+    }
+    best
 }

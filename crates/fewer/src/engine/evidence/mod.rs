@@ -125,7 +125,8 @@ pub(crate) struct Found {
     pub aligned: usize,
     pub iterations: usize,
     pub termination: Termination,
-    /// With the signs of a minimised objective.
+    /// After each look at the candidates, with the sign of a minimised objective: where a round of
+    /// the search begins it is left worse than it was.
     pub trace: Vec<Step>,
 }
 
@@ -446,8 +447,7 @@ impl<'a> Ascent<'a> {
             settled = self.closeness(gain, closest);
             let objective = -self.value();
             let terms = self.counted();
-            let shown = trace.last().map_or(objective, |s| s.objective.min(objective));
-            trace.push(Step { objective: shown, terms });
+            trace.push(Step { objective, terms });
             self.observer.progress(Progress {
                 iteration: iterations,
                 terms,

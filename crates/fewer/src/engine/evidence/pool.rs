@@ -198,7 +198,8 @@ impl Ascent<'_> {
             pool.statistics.swap_remove(i);
             pool.posterior.delete(i);
             let (variance, gain) = self.worth(&pool, c);
-            if gain - lost < PART * first {
+            // A λ that has just moved may make any column a loss: the new one must gain by itself.
+            if variance == 0.0 || gain - lost < PART * first {
                 (pool.statistics, pool.posterior) = before;
                 continue;
             }
