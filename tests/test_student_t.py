@@ -45,7 +45,9 @@ def test_bound_is_its_definition_and_at_a_maximum(sine, nu):
     aside = model.row_weights_ == 0
     assert set(np.flatnonzero(aside)) == ({9, 33, 50} if nu == "estimate" else set())
     share, width = np.mean(aside), np.ptp(y)
-    apart = np.sum(aside) * np.log(share / width) + np.sum(~aside) * np.log1p(-share) if share else 0
+    apart = (
+        np.sum(aside) * np.log(share / width) + np.sum(~aside) * np.log1p(-share) if share else 0
+    )
     X, y, lam = X[~aside], y[~aside], model.row_weights_[~aside]
     F = np.exp(-model.gamma_ * (X - model.relevance_vectors_.T) ** 2)
     beta, nu = model.noise_std_**-2, model.nu_

@@ -25,8 +25,8 @@ const ENOUGH: f64 = 1e-3;
 const QUIET: usize = 3;
 /// Products for which all columns are looked at in the end, and for which that is done until
 /// nothing is left to gain.
-const AFFORDABLE: f64 = 3e11;
-const CHEAP: f64 = 1e10;
+const AFFORDABLE: f64 = 6e10;
+const CHEAP: f64 = 2e9;
 /// The first rounds are of so many rows at least, and each level has so many times more.
 const FIRST_ROWS: usize = 15_000;
 const MORE_ROWS: usize = 4;

@@ -31,7 +31,8 @@ pub enum Nu {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NuRule {
-    /// Where the bound is largest, between 1 and 1000.
+    /// Where the bound is largest, between 1 and 1000; gross errors are told apart from tails, and
+    /// set aside.
     Estimate,
 }
 
