@@ -176,7 +176,7 @@ def main() -> None:
             print(lines[-1], flush=True)
     if options.save:
         head = "# Time of relevance vector regression against rows\n\n![times](scaling.svg)\n\n"
-        tail = "\n\nWritten by `python -m benchmarks.scaling --save`.\n"
+        tail = f"\n\nWritten by `python -m benchmarks.scaling {' '.join(sys.argv[1:])}`.\n"
         (RESULTS / "scaling.md").write_text(head + "\n".join(lines) + tail, encoding="utf-8")
         (RESULTS / "scaling.svg").write_text(picture(points), encoding="utf-8")
 
