@@ -175,7 +175,8 @@ def main() -> None:
             lines = speed(rows, options.repeats, options.seconds)
         if options.save:
             head = f"# Relevance vector classification: {part}\n\n"
-            tail = f"\n\nWritten by `python -m benchmarks.relevance_classes {' '.join(sys.argv[1:])}`.\n"
+            flags = " ".join(sys.argv[1:])
+            tail = f"\n\nWritten by `python -m benchmarks.relevance_classes {flags}`.\n"
             path = RESULTS / f"relevance_classes_{part}.md"
             path.write_text(head + "\n".join(lines) + tail, encoding="utf-8")
 
