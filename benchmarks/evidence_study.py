@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import time
+import warnings
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ import numpy.typing as npt
 
 from benchmarks.evidence import best_log_evidence, gaussian_kernel
 from benchmarks.problem import Array
-from fewer import RVR
+from fewer import RVR, EmptyModelWarning
 
 RESULTS = Path(__file__).parent / "results"
 KINDS = ("sinc", "smooth", "linear kernel", "friedman", "noise", "tall", "wide")
@@ -134,6 +135,7 @@ def main() -> None:
         importlib.import_module("fastrvm._sparsebayes_bindings")
     except ImportError:
         raise SystemExit("fastrvm is needed: pip install fastrvm==0.1.5") from None
+    warnings.simplefilter("ignore", EmptyModelWarning)  # of pure noise
     rows = []
     for seed in range(args.first, args.first + args.sets):
         kind, X, y, gamma = problem(seed)
