@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 import csv
 import importlib
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -174,7 +175,7 @@ def main() -> None:
             lines = speed(rows, options.repeats, options.seconds)
         if options.save:
             head = f"# Relevance vector classification: {part}\n\n"
-            tail = "\n\nWritten by `python -m benchmarks.relevance_classes --save`.\n"
+            tail = f"\n\nWritten by `python -m benchmarks.relevance_classes {' '.join(sys.argv[1:])}`.\n"
             path = RESULTS / f"relevance_classes_{part}.md"
             path.write_text(head + "\n".join(lines) + tail, encoding="utf-8")
 

@@ -1,12 +1,15 @@
 """How the time of relevance vector regression grows with the rows, by what candidates there are.
 
     python -m benchmarks.scaling [--save] [--seconds 60] [--only fast,redrawn] [--large 100000,500]
+        [--linear 1000000,500]
 
 Friedman's function of 10 inputs (5 of them matter) with noise of deviation 1. `block` and `fast`
 look at all rows; `landmarks` at 300 rows by k-means++; `redrawn` at 300 rows that are others in
 every round. Each goes on to twice the rows until a fit takes longer than `--seconds` of processor
 time; the exponent is the slope of log time against log rows over its last four sizes. `--large`
 rows, candidates: one fit beside, in a process of its own, with the memory it took at most.
+`--linear` rows, columns: fits with a linear basis (10 columns matter) beside the moments they are
+made from, and NumPy's product of the columns alone.
 """
 
 from __future__ import annotations
@@ -16,13 +19,14 @@ import resource
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 from sklearn.datasets import make_friedman1
 
 from benchmarks.problem import Array
-from fewer import RVR
+from fewer import BLS, RVR, Moments
 
 RESULTS = Path(__file__).parent / "results"
 WAYS = {
@@ -106,6 +110,28 @@ def large(rows: int, candidates: int) -> str:
     )
 
 
+def linear(rows: int, columns: int) -> str:
+    """Fits with a linear basis beside the moments, as lines of a table."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((rows, columns))
+    y = X[:, :10] @ rng.normal(size=10) + rng.normal(size=rows)
+    work: dict[str, Callable[[], object]] = {
+        "NumPy X.T @ X": lambda: X.T @ X,
+        "Moments": lambda: Moments().push(X, y),
+        "RVR(basis='linear')": lambda: RVR(basis="linear").fit(X, y),
+        "BLS": lambda: BLS().fit(X, y),
+    }
+    lines, own = [], 0.0
+    for name, run in work.items():
+        wall, start = time.perf_counter(), time.process_time()
+        run()
+        took, wall = time.process_time() - start, time.perf_counter() - wall
+        own = took if name == "Moments" else own
+        ratio = f"{took / own:.2f}" if own else ""
+        lines.append(f"| {rows}, {columns} | {name} | {took:.1f} | {wall:.1f} | {ratio} |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     """Measure, print and, if asked, save."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
@@ -113,10 +139,12 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--only", default=",".join(WAYS))
     parser.add_argument("--large", action="append", default=[])
+    parser.add_argument("--linear", action="append", default=[])
     parser.add_argument("--one")
     options = parser.parse_args()
     if options.one:
-        print(large(*map(int, options.one.split(","))))
+        kind, rows, other = options.one.split(",")
+        print({"large": large, "linear": linear}[kind](int(rows), int(other)))
         return
     lines = ["| rows | candidates | CPU, s | terms | RMSE |", "|---|---|---|---|---|"]
     points: dict[str, list[tuple[int, float]]] = {}
@@ -131,20 +159,24 @@ def main() -> None:
     slopes = [
         f"{name} {exponent(series):.2f}" for name, series in points.items() if len(series) > 1
     ]
-    lines.append("\nExponents of time against rows: " + ", ".join(slopes) + ".")
-    if options.large:
-        lines += [
-            "\n| rows | candidates | CPU, s | wall, s | GB | terms | RMSE | rounds |",
-            "|---|---|---|---|---|---|---|---|",
-        ]
-        for job in options.large:
-            command = [sys.executable, "-m", "benchmarks.scaling", "--one", job]
+    if slopes:
+        lines.append("\nExponents of time against rows: " + ", ".join(slopes) + ".")
+    tables = {
+        "large": "| rows | candidates | CPU, s | wall, s | GB | terms | RMSE | rounds |",
+        "linear": "| rows, columns | | CPU, s | wall, s | CPU by that of the moments |",
+    }
+    for kind, head in tables.items():
+        jobs = getattr(options, kind)
+        if jobs:
+            lines += ["\n" + head, "|---" * (head.count("|") - 1) + "|"]
+        for job in jobs:
+            command = [sys.executable, "-m", "benchmarks.scaling", "--one", f"{kind},{job}"]
             done = subprocess.run(command, check=True, capture_output=True, text=True)
             lines.append(done.stdout.strip())
             print(lines[-1], flush=True)
     if options.save:
         head = "# Time of relevance vector regression against rows\n\n![times](scaling.svg)\n\n"
-        tail = "\n\nWritten by `python -m benchmarks.scaling --save`.\n"
+        tail = f"\n\nWritten by `python -m benchmarks.scaling {' '.join(sys.argv[1:])}`.\n"
         (RESULTS / "scaling.md").write_text(head + "\n".join(lines) + tail, encoding="utf-8")
         (RESULTS / "scaling.svg").write_text(picture(points), encoding="utf-8")
 

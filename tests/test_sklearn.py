@@ -38,6 +38,7 @@ PAPER = SparseRegressor(fit_intercept="penalised", variant="paper")
 PRECOMPUTED = ProbitClassifier(basis="precomputed")
 # Convex, so that mirrored answers (see MIRRORED) are one.
 LANDMARKS = ProbitClassifier(basis="matern32", prior="gaussian", candidates=10, random_state=None)
+REDRAWN = RVR(candidates=10, landmarks="redrawn", random_state=None)
 ESTIMATORS = [
     SparseRegressor(),
     SparseRegressor(prior="laplace", noise=0.5),
@@ -62,6 +63,9 @@ ESTIMATORS = [
     RVR(solver="block"),
     RVR(basis="linear", solver="block", max_terms=5),
     RVR(variance="augmented"),
+    RVR(noise="student_t"),
+    RVR(noise="student_t", nu=4.0, basis="linear"),
+    REDRAWN,
     RVR(basis="linear", sparsity="bic", variant="paper"),
     BLS(),
     BLS(lam=0.5, fit_intercept=False),
@@ -104,6 +108,7 @@ NOT_APPLICABLE = [
     (ProbitClassifier(basis="rbf"), "sample_weights_invariance", MIRRORED),
     (SparseRegressor(basis="precomputed"), "estimators_nan_inf", NO_KERNEL),
     (LANDMARKS, "sample_weight_equivalence", IN_ORDER),
+    (REDRAWN, "sample_weight_equivalence", IN_ORDER),
     (PRECOMPUTED, "estimators_nan_inf", NO_KERNEL),
     (PRECOMPUTED, "decision_proba_consistency", NO_KERNEL),
     (PRECOMPUTED, "classifiers_one_label", NO_KERNEL),

@@ -78,7 +78,8 @@ noise : float or "student_t", optional
     Standard deviation σ of the noise. Estimated where it is not given. For `RVR`,
     ``"student_t"`` is noise of heavy tails, so that gross errors in y hardly move the fit.
 nu : float or "estimate", default="estimate"
-    Degrees of freedom ν of ``noise="student_t"``, or their estimation between 1 and 1000.
+    Degrees of freedom ν of ``noise="student_t"``, or their estimation between 1 and 1000; gross
+    errors are then told apart from tails, and set aside.
 families : sequence of {"rbf", "laplacian", "linear"}, default=("rbf",)
     Kinds of terms to add from, of which the best addition wins: ``"rbf"`` exp(−Σ(x−m)²/h²),
     ``"laplacian"`` exp(−Σ|x−m|/h), ``"linear"`` the features themselves: a trend.

@@ -10,6 +10,7 @@
 
 use crate::special::digamma;
 use libm::lgamma;
+use std::f64::consts::PI;
 
 /// Degrees of freedom that are considered where they are estimated: heavier tails than Cauchy's
 /// fit any few rows exactly, lighter ones than those of 1000 are Gaussian.
@@ -26,6 +27,13 @@ impl StudentT {
     /// E λ.
     pub fn weight(self, z: f64) -> f64 {
         (self.nu + 1.0) / (self.nu + z)
+    }
+
+    /// log of the density of a residual √z, in units of the scale.
+    pub fn log_density(self, z: f64) -> f64 {
+        let half = 0.5 * self.nu;
+        let constant = lgamma(half + 0.5) - lgamma(half) - 0.5 * (PI * self.nu).ln();
+        constant - (half + 0.5) * (z / self.nu).ln_1p()
     }
 
     /// What a row adds to the bound beside the Gaussian evidence with precision βE[λ].

@@ -9,7 +9,7 @@ use super::evidence::{Evidence, NoiseOfRows, Run, State, numbers};
 use super::student_t::MakePrior;
 use super::training::on_threads;
 use crate::basis::FixedBasis;
-use crate::data::Dataset;
+use crate::data::{Dataset, FeatureRows};
 use crate::engine::{Observer, Progress, Step, StopOnly, Termination};
 use crate::error::{Error, Result};
 use crate::model::Model;
@@ -18,13 +18,18 @@ use std::time::Instant;
 
 /// Columns of a round beside the terms, where the user names no number.
 const DRAWN: usize = 500;
-/// A round that gains less than this for each row changes the noise variance by a part of 1e-4 and
-/// passes for none.
-const ENOUGH: f64 = 5e-5;
+/// A round that gains less than this for each row changes the noise deviation by less than a part
+/// of 1e-3 and passes for none.
+const ENOUGH: f64 = 1e-3;
 /// So many rounds without a gain end the drawing.
 const QUIET: usize = 3;
-/// Products for which all columns are looked at in the end.
-const AFFORDABLE: f64 = 3e11;
+/// Products for which all columns are looked at in the end, and for which that is done until
+/// nothing is left to gain.
+const AFFORDABLE: f64 = 6e10;
+const CHEAP: f64 = 2e9;
+/// The first rounds are of so many rows at least, and each level has so many times more.
+const FIRST_ROWS: usize = 15_000;
+const MORE_ROWS: usize = 4;
 
 /// Where the columns of the next round come from.
 struct Draw<F: FnMut() -> f64> {
@@ -88,12 +93,37 @@ impl Evidence<'_> {
     }
 }
 
+#[derive(Clone, Copy)]
 struct Rounds<'r, 'd> {
     evidence: &'r Evidence<'r>,
     fixed: &'r FixedBasis,
     rows: Rows<'r, 'd>,
     noise: &'r NoiseOfRows,
     observer: &'r dyn Observer,
+}
+
+/// A copy of some of the rows.
+struct SomeRows {
+    features: FeatureRows,
+    target: Vec<f64>,
+    weights: Option<Vec<f64>>,
+}
+
+/// What has happened so far.
+struct Course {
+    iterations: usize,
+    /// Of rounds on all rows.
+    trace: Vec<Step>,
+    termination: Termination,
+}
+
+/// How much is to be gained.
+#[derive(Clone, Copy)]
+struct Limits {
+    /// Gains that are left within a round.
+    tol: f64,
+    /// The gain of a round that passes for none.
+    enough: f64,
 }
 
 impl Rounds<'_, '_> {
@@ -108,80 +138,38 @@ impl Rounds<'_, '_> {
         let per_round = count.unwrap_or(DRAWN);
         let mut draw =
             Draw { order: (0..size).collect(), next: 0, uniform: uniform(common.random_state) };
-        let data = self.rows.data;
-        let enough = ENOUGH * data.weights().map_or(data.rows() as f64, |w| w.iter().sum());
-        let tol = common.tol.max(0.01 * enough);
-        let (mut trace, mut termination) = (Vec::<Step>::new(), Termination::Converged);
-        let mut current: Option<Round> = None;
-        let (mut quiet, mut iterations) = (0, 0);
-        // The largest gain over all columns, once they were looked at.
-        let mut swept: Option<f64> = None;
-        loop {
-            self.observer.check()?;
-            let state = current.as_ref().and_then(|r| r.state.as_ref());
-            let chosen = if quiet < QUIET {
-                draw.take(per_round)
-            } else {
-                let Some(state) = state.filter(|s| count.is_none() || self.is_affordable(s)) else {
-                    break;
-                };
-                let (gain, best) = self.sweep(state, prior, per_round)?;
-                swept = Some(gain);
-                if gain <= common.tol {
-                    break;
-                }
-                best
-            };
-            // What all columns can bring is taken to the end where that costs little.
-            let affordable = quiet >= QUIET && state.is_some_and(|s| self.is_affordable(s));
-            let (tol, enough) = if affordable { (common.tol, common.tol) } else { (tol, enough) };
-            let next = self.round(&chosen, state, tol, None, prior)?;
-            iterations += 1;
-            let before = current.as_ref().map_or(f64::NEG_INFINITY, |r| r.value);
-            let gained = next.value - before;
-            let terms = next.model.n_terms();
-            trace.push(Step { objective: -next.value, terms });
-            self.observer.progress(Progress {
-                iteration: iterations,
-                terms,
-                objective: -next.value,
-                residual: gained.min(f64::MAX),
-            });
-            let empty = next.state.is_none();
-            current = Some(next);
-            if empty {
-                break;
-            }
-            if self.rows.deadline.is_some_and(|d| Instant::now() >= d) {
-                termination = Termination::TimeLimit;
-                break;
-            }
-            if iterations >= common.max_iter {
-                termination = Termination::IterationLimit;
-                break;
-            }
-            if quiet >= QUIET {
-                if gained <= enough {
-                    break;
-                }
-                continue;
-            }
-            quiet = if gained <= enough { quiet + 1 } else { 0 };
-            // All columns at once: there is nothing to draw again.
-            if per_round >= size {
-                swept = current.as_ref().map(|r| r.gain);
-                break;
-            }
+        let (trace, termination) = (Vec::new(), Termination::Converged);
+        let mut course = Course { iterations: 0, trace, termination };
+        let mut state: Option<State> = None;
+        for rows in self.levels() {
+            let SomeRows { features, target, weights } = self.some_rows(&rows)?;
+            let data = Dataset::new(features.view(), &target[..])?;
+            let weights = weights.as_deref();
+            let rows = Rows { data: &data, target: &target, weights, ..self.rows };
+            let level = Rounds { rows, ..*self };
+            let round = level.draw(state.take(), 1, per_round, &mut draw, &mut course, prior)?;
+            state = round.and_then(|r| r.state);
+            course.trace.clear();
         }
-        let Some(Round { model, state: Some(state), gain, .. }) = current else {
-            return current.map(|r| r.model).ok_or_else(no_round);
-        };
+        let current = self.draw(state, QUIET, per_round, &mut draw, &mut course, prior)?;
+        let gain = current.as_ref().map_or(f64::MAX, |r| r.gain);
+        // All columns at once: there was nothing to draw again.
+        let mut swept = (per_round >= size).then_some(gain);
+        let mut state = current.and_then(|r| r.state.map(|s| (s, r.value)));
+        if swept.is_none() && course.termination.is_converged() {
+            swept = self.look(&mut state, count, per_round, &mut course, prior)?;
+        }
         // The terms alone, to the last digit.
-        let last = self.round(&[], Some(&state), common.tol, precision, prior)?;
-        let mut model = if last.state.is_some() { last.model } else { model };
+        let state = state.map(|s| s.0);
+        let Round { mut model, state, .. } =
+            self.round(&[], state.as_ref(), common.tol, precision, prior)?;
+        if state.is_none() {
+            return Ok(model);
+        }
         let report = &mut model.report;
-        (report.iterations, report.termination) = (iterations, termination);
-        report.trace = trace;
+        let termination = course.termination;
+        (report.iterations, report.termination) = (course.iterations, termination);
+        report.trace = course.trace;
         report.certificate.value = swept.unwrap_or(gain).min(f64::MAX);
         report.certificate.scope = if swept.is_some() { "all" } else { "sampled" }.into();
         if !termination.is_converged() {
@@ -193,10 +181,143 @@ impl Rounds<'_, '_> {
         Ok(model)
     }
 
-    /// Whether a look at all columns costs little.
-    fn is_affordable(&self, state: &State) -> bool {
-        let products = self.rows.data.rows() as f64 * self.fixed.len() as f64;
-        products * (state.columns.len() + 50) as f64 <= AFFORDABLE
+    /// Rows for the first rounds, few and then more of them: which terms are good ones shows in
+    /// few already. None where there are few in all.
+    fn levels(&self) -> Vec<Vec<usize>> {
+        let n = self.rows.data.rows();
+        let mut counted: Vec<usize> =
+            (0..n).filter(|&i| self.rows.weights.is_none_or(|w| w[i] > 0.0)).collect();
+        let mut sizes = Vec::new();
+        let mut next = counted.len() / MORE_ROWS;
+        while next >= FIRST_ROWS {
+            sizes.push(next);
+            next /= MORE_ROWS;
+        }
+        let Some(&most) = sizes.first() else { return Vec::new() };
+        // A shuffle as far as it is needed: every level holds those before it.
+        let mut uniform = uniform(self.evidence.common.random_state ^ 1);
+        let last = counted.len() - 1;
+        for i in 0..most {
+            let step = uniform() * (last + 1 - i) as f64;
+            counted.swap(i, (i + step as usize).min(last));
+        }
+        let sorted = |size: &usize| {
+            let mut rows = counted[..*size].to_vec();
+            rows.sort_unstable();
+            rows
+        };
+        sizes.iter().rev().map(sorted).collect()
+    }
+
+    fn some_rows(&self, rows: &[usize]) -> Result<SomeRows> {
+        let take = |from: &[f64]| rows.iter().map(|&i| from[i]).collect::<Vec<f64>>();
+        Ok(SomeRows {
+            features: self.rows.data.features().select_rows(rows)?,
+            target: take(self.rows.target),
+            weights: self.rows.weights.map(take),
+        })
+    }
+
+    fn limits(&self) -> Limits {
+        let Rows { data, weights, .. } = self.rows;
+        let enough = ENOUGH * weights.map_or(data.rows() as f64, |w| w.iter().sum());
+        Limits { tol: self.evidence.common.tol.max(0.01 * enough), enough }
+    }
+
+    /// Rounds with columns that are drawn, until so many in a row gain too little.
+    fn draw(
+        &self,
+        from: Option<State>,
+        patience: usize,
+        per_round: usize,
+        draw: &mut Draw<impl FnMut() -> f64>,
+        course: &mut Course,
+        prior: &impl MakePrior,
+    ) -> Result<Option<Round>> {
+        let limits = self.limits();
+        let mut current: Option<Round> = None;
+        let mut quiet = 0;
+        while quiet < patience && course.termination.is_converged() {
+            let state = current.as_ref().map_or(from.as_ref(), |r| r.state.as_ref());
+            let before = current.as_ref().map_or(f64::NEG_INFINITY, |r| r.value);
+            let chosen = draw.take(per_round);
+            let next = self.step(&chosen, state, before, limits.tol, course, prior)?;
+            quiet = if next.value - before <= limits.enough { quiet + 1 } else { 0 };
+            let last = next.state.is_none() || per_round >= self.fixed.len();
+            current = Some(next);
+            if last {
+                break;
+            }
+        }
+        Ok(current)
+    }
+
+    /// Looks at all columns, and rounds with those that gain most, until they gain too little; the
+    /// largest gain left, where the looks can be afforded.
+    fn look(
+        &self,
+        current: &mut Option<(State, f64)>,
+        count: Option<usize>,
+        per_round: usize,
+        course: &mut Course,
+        prior: &impl MakePrior,
+    ) -> Result<Option<f64>> {
+        let least = self.evidence.common.tol;
+        let (mut swept, mut over) = (None, false);
+        while let Some((state, before)) = current {
+            let products = self.products(state);
+            if count.is_some() && products > AFFORDABLE {
+                break;
+            }
+            let (gain, best) = self.sweep(state, prior, per_round)?;
+            swept = Some(gain);
+            if over || gain <= least || !course.termination.is_converged() {
+                break;
+            }
+            let limits = match products <= CHEAP {
+                true => Limits { tol: least, enough: least },
+                false => self.limits(),
+            };
+            let next = self.step(&best, Some(state), *before, limits.tol, course, prior)?;
+            over = next.value - *before <= limits.enough;
+            *current = next.state.map(|state| (state, next.value));
+        }
+        Ok(swept)
+    }
+
+    /// One round, reported.
+    fn step(
+        &self,
+        chosen: &[usize],
+        state: Option<&State>,
+        before: f64,
+        tol: f64,
+        course: &mut Course,
+        prior: &impl MakePrior,
+    ) -> Result<Round> {
+        self.observer.check()?;
+        let next = self.round(chosen, state, tol, None, prior)?;
+        course.iterations += 1;
+        let terms = next.model.n_terms();
+        course.trace.push(Step { objective: -next.value, terms });
+        self.observer.progress(Progress {
+            iteration: course.iterations,
+            terms,
+            objective: -next.value,
+            residual: (next.value - before).min(f64::MAX),
+        });
+        if self.rows.deadline.is_some_and(|d| Instant::now() >= d) {
+            course.termination = Termination::TimeLimit;
+        } else if course.iterations >= self.evidence.common.max_iter {
+            course.termination = Termination::IterationLimit;
+        }
+        Ok(next)
+    }
+
+    /// Products that a look at all columns takes.
+    fn products(&self, state: &State) -> f64 {
+        let columns = (state.columns.len() + 50) as f64;
+        self.rows.data.rows() as f64 * self.fixed.len() as f64 * columns
     }
 
     /// Maximises the evidence among the columns of a state and those chosen.
@@ -271,8 +392,4 @@ impl Rounds<'_, '_> {
             evidence.look(&shared, &*prior(&shared)?, self.noise, state, most)
         })
     }
-}
-
-fn no_round() -> Error {
-    Error::Empty { what: "the basis".into(), expected: "at least one function is needed".into() }
 }

@@ -31,7 +31,8 @@ pub enum Nu {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NuRule {
-    /// Where the bound is largest, between 1 and 1000.
+    /// Where the bound is largest, between 1 and 1000; gross errors are told apart from tails, and
+    /// set aside.
     Estimate,
 }
 
@@ -96,10 +97,14 @@ pub(crate) fn checked_noise(
 const FIRST: f64 = 4.0;
 /// Gains of the bound below this are left, whatever `tol` is: each costs a look at all columns.
 const LEAST: f64 = 1e-4;
+/// The same while it is not known yet which rows are gross errors.
+const COARSE: f64 = 0.1;
 /// Fresh starts at most.
 const RESTARTS: usize = 4;
 /// Steps among the terms kept between two looks at all columns.
 const STEPS: usize = 200;
+/// The same while it is not known yet which rows are gross errors.
+const FEW_STEPS: usize = 10;
 /// A row so many deviations off is suspected, those of the Gaussian with the quartiles of the noise.
 const SUSPECT: f64 = 4.0;
 
@@ -112,11 +117,39 @@ struct Tails<'d> {
     /// (n,) Precisions as the user gave them.
     given: Option<&'d [f64]>,
     weights: Option<&'d [f64]>,
+    /// Where some rows are set aside.
+    gross: Option<Gross>,
+}
+
+/// Rows that are set aside: with probability ε a row is a gross error, which may be anywhere in the
+/// range of the target. That a row is one is either taken for certain or ruled out, so that the
+/// bound stays a bound.
+#[derive(Clone)]
+struct Gross {
+    aside: Vec<bool>,
+    /// (n,) The weights of all rows, without those set aside.
+    weights: Vec<f64>,
+    /// What this adds to the bound.
+    excess: f64,
 }
 
 impl Tails<'_> {
+    /// Weights of the rows that are not set aside.
+    fn weights(&self) -> Option<&[f64]> {
+        self.gross.as_ref().map(|g| &g.weights[..]).or(self.weights)
+    }
+
     fn weight(&self, i: usize) -> f64 {
-        self.weights.map_or(1.0, |w| w[i])
+        self.weights().map_or(1.0, |w| w[i])
+    }
+
+    fn is_aside(&self, i: usize) -> bool {
+        self.gross.as_ref().is_some_and(|g| g.aside[i])
+    }
+
+    /// E λ of a row, 0 of one that is set aside.
+    fn row_weight(&self, i: usize) -> f64 {
+        if self.is_aside(i) { 0.0 } else { self.noise.weight(self.z[i]) }
     }
 
     fn own_precision(&self, i: usize) -> f64 {
@@ -132,14 +165,15 @@ impl Tails<'_> {
     /// What the rows add to the bound beside the evidence.
     fn excess(&self) -> f64 {
         let counted = (0..self.z.len()).filter(|&i| self.weight(i) > 0.0);
-        counted.map(|i| self.weight(i) * self.noise.excess(self.z[i])).sum()
+        let rows: f64 = counted.map(|i| self.weight(i) * self.noise.excess(self.z[i])).sum();
+        rows + self.gross.as_ref().map_or(0.0, |g| g.excess)
     }
 
     /// The best distributions of the precisions, and ν where it is free.
     fn update(&mut self, z: Vec<f64>, nu: Nu) {
         self.z = z;
         if nu == Nu::Rule(NuRule::Estimate) {
-            self.noise = StudentT::best(&self.z, self.weights, self.noise);
+            self.noise = StudentT::best(&self.z, self.weights(), self.noise);
         }
     }
 
@@ -147,7 +181,40 @@ impl Tails<'_> {
     fn trimmed(&self) -> Option<Self> {
         let limit = self.far();
         let z = self.z.iter().map(|z| if *z > limit { *z } else { 1.0 }).collect();
-        (!self.suspected().is_empty()).then_some(Self { z, ..*self })
+        (!self.suspected().is_empty()).then_some(Self { z, ..self.clone() })
+    }
+
+    /// All rows alike but those that are more likely gross errors than noise of this variance, which
+    /// are set aside; none where these are the ones that are so already.
+    fn without_gross(&self, y: &[f64], variance: f64) -> Option<Self> {
+        let own = |i: usize| self.weights.map_or(1.0, |w| w[i]);
+        let counted: Vec<usize> = (0..y.len()).filter(|&i| own(i) > 0.0).collect();
+        let total: f64 = counted.iter().map(|&i| own(i)).sum();
+        let extreme = |pick: fn(f64, f64) -> f64| counted.iter().map(|&i| y[i]).reduce(pick);
+        let range = extreme(f64::max)? - extreme(f64::min)?;
+        let share =
+            counted.iter().filter(|i| self.is_aside(**i)).map(|&i| own(i)).sum::<f64>() / total;
+        let odds = share.ln() - (-share).ln_1p() - range.ln();
+        let limit = self.far();
+        let is_gross = |i: usize| match self.gross {
+            // What is far off at first is doubted: without it the terms will tell.
+            None => own(i) > 0.0 && self.z[i] > limit,
+            Some(_) => {
+                let scale = 0.5 * (variance / self.own_precision(i)).ln();
+                own(i) > 0.0 && odds > self.noise.log_density(self.z[i]) - scale
+            }
+        };
+        let aside: Vec<bool> = (0..y.len()).map(is_gross).collect();
+        let unchanged = (0..y.len()).all(|i| aside[i] == self.is_aside(i));
+        let out: f64 = (0..y.len()).filter(|&i| aside[i]).map(own).sum();
+        if unchanged || !(0.0 < out && out < 0.5 * total) {
+            return None;
+        }
+        let share = out / total;
+        let excess = out * (share.ln() - range.ln()) + (total - out) * (-share).ln_1p();
+        let weights = (0..y.len()).map(|i| if aside[i] { 0.0 } else { own(i) }).collect();
+        let gross = Some(Gross { aside, weights, excess });
+        Some(Self { noise: StudentT { nu: FIRST }, z: vec![1.0; y.len()], gross, ..*self })
     }
 
     /// z from which on a row is suspected.
@@ -157,8 +224,8 @@ impl Tails<'_> {
 
     fn suspected(&self) -> Vec<SuspectedRow> {
         let limit = self.far();
-        let far = |i: &usize| self.weight(*i) > 0.0 && self.z[*i] > limit;
-        let of = |i: usize| SuspectedRow { row: i, weight: self.noise.weight(self.z[i]) };
+        let far = |i: &usize| self.is_aside(*i) || self.weight(*i) > 0.0 && self.z[*i] > limit;
+        let of = |i: usize| SuspectedRow { row: i, weight: self.row_weight(i) };
         (0..self.z.len()).filter(far).map(of).collect()
     }
 }
@@ -212,6 +279,15 @@ struct Climbed<'d> {
     termination: Termination,
 }
 
+/// Where an ascent of the bound starts, and where it may end.
+struct Start {
+    from: Option<State>,
+    /// Iterations before.
+    before: usize,
+    /// Gains below this are left.
+    tol: f64,
+}
+
 /// A prior for columns in these units.
 pub(crate) trait MakePrior:
     Fn(&Shared<'_>) -> Result<Box<dyn EvidencePrior>> + Sync
@@ -242,27 +318,43 @@ impl Evidence<'_> {
             Nu::Rule(NuRule::Estimate) => FIRST,
         };
         // Far from the median counts against a row before there is a fit.
-        let tails =
-            Tails { noise: StudentT { nu: first }, z: about_median(y, weights), given, weights };
+        let noise = StudentT { nu: first };
+        let tails = Tails { noise, z: about_median(y, weights), given, weights, gross: None };
         on_threads(self.common.n_jobs, || {
             let fixed = self.common.resolve(data, weights)?;
             let rows = Rows { data, target: y, weights, deadline };
-            let climb =
-                |tails, before| self.climb(&fixed, tails, &rows, nu, before, observer, &prior);
-            let mut best = climb(tails, 0)?;
-            // What few terms leave unexplained passes for tails: once more, with all rows alike
-            // but those that are far off.
+            let climb = |tails, from, before, tol| {
+                let start = Start { from, before, tol };
+                self.climb(&fixed, tails, &rows, nu, start, observer, &prior)
+            };
+            let fine = self.common.tol.max(LEAST);
+            let free = nu == Nu::Rule(NuRule::Estimate);
+            let mut best = climb(tails, None, 0, if free { fine.max(COARSE) } else { fine })?;
+            let value = |end: &Climbed<'_>| end.current.reached.as_ref().map(|r| r.value);
+            let mut is_coarse = free;
             for _ in 0..RESTARTS {
-                let trimmed = best.tails.trimmed();
-                let (Some(trimmed), Termination::Converged) = (trimmed, best.termination) else {
+                let (Some(at), Termination::Converged) = (&best.current.reached, best.termination)
+                else {
                     break;
                 };
-                let next = climb(trimmed, best.iterations)?;
-                let value = |end: &Climbed<'_>| end.current.reached.as_ref().map(|r| r.value);
+                // What few terms leave unexplained passes for tails, and ν for what gross errors
+                // ask for: once more, with all rows alike but those that are far off.
+                let next = match free {
+                    true => best.tails.without_gross(y, at.state.noise),
+                    false => best.tails.trimmed(),
+                };
+                let Some(next) = next else { break };
+                let next = climb(next, None, best.iterations, fine)?;
                 if value(&next) <= value(&best).map(|v| v + LEAST) {
                     break;
                 }
-                best = next;
+                (best, is_coarse) = (next, false);
+            }
+            if let (true, Some(at), Termination::Converged) =
+                (is_coarse, &best.current.reached, best.termination)
+            {
+                let (tails, state) = (best.tails.clone(), at.state.clone());
+                best = climb(tails, Some(state), best.iterations, fine)?;
             }
             let Climbed { mut current, tails, trace, iterations, termination } = best;
             if let (Some(at), Termination::Converged) = (&current.reached, termination) {
@@ -284,7 +376,7 @@ impl Evidence<'_> {
                     format!("{limit} was reached while the bound still rose; raise {limit} or tol")
                 }));
                 model.report.suspected = tails.suspected();
-                model.report.row_weights = tails.z.iter().map(|z| tails.noise.weight(*z)).collect();
+                model.report.row_weights = (0..y.len()).map(|i| tails.row_weight(i)).collect();
             }
             let precisions = tails.precisions();
             let wanted = self.wanted(data.features().columns());
@@ -305,19 +397,19 @@ impl Evidence<'_> {
         mut tails: Tails<'d>,
         rows: &Rows<'_, '_>,
         nu: Nu,
-        before: usize,
+        start: Start,
         observer: &dyn Observer,
         prior: &impl MakePrior,
     ) -> Result<Climbed<'d>> {
-        let tol = self.common.tol.max(LEAST);
+        let Start { from, before, tol } = start;
         let watch = StopOnly(observer);
         let round = |fixed: &FixedBasis, tails: &Tails<'_>, from: Option<&State>| {
             // The first start is soon left behind; a fresh one is searched on.
-            let run = Run { from, search: from.is_none() && before > 0, tol };
+            let run = Run { from, search: from.is_none() && before > 0, tol: tol.min(COARSE) };
             self.round(fixed, tails, rows, run, &watch, prior)
         };
         let late = || rows.deadline.is_some_and(|d| Instant::now() >= d);
-        let mut current = round(fixed, &tails, None)?;
+        let mut current = round(fixed, &tails, from.as_ref())?;
         let mut trace: Vec<Step> = Vec::new();
         let mut termination = Termination::Converged;
         let mut iterations = before + 1;
@@ -365,7 +457,7 @@ impl Evidence<'_> {
         round: &Rounds<'_>,
     ) -> Result<State> {
         let mut value = f64::NEG_INFINITY;
-        for _ in 0..STEPS {
+        for _ in 0..if tol < COARSE { STEPS } else { FEW_STEPS } {
             let mut kept: Vec<usize> =
                 state.columns.iter().map(|c| c.0).filter(|&j| j < fixed.len()).collect();
             kept.sort_unstable();
@@ -394,8 +486,8 @@ impl Evidence<'_> {
         observer: &dyn Observer,
         prior: &impl MakePrior,
     ) -> Result<Round> {
-        let noise = NoiseOfRows::new(&tails.precisions(), tails.weights);
-        let rows = Rows { weights: noise.weights(tails.weights), ..*rows };
+        let noise = NoiseOfRows::new(&tails.precisions(), tails.weights());
+        let rows = Rows { weights: noise.weights(tails.weights()), ..*rows };
         let wanted = self.wanted(rows.data.features().columns());
         self.common.with_part(fixed, &rows, wanted, observer, |shared| {
             let mut prior = prior(&shared)?;
@@ -405,10 +497,19 @@ impl Evidence<'_> {
             };
             let state = solved.state(&shared, &noise);
             let mean_variance = solved.mean_variance(&shared);
-            let z = self.squares(&shared, &solved, &noise, tails, rows.target);
+            let mut z = self.squares(&shared, &solved, &noise, tails, rows.target);
             let Solved { found, inverse_lengths, noise: known, .. } = solved;
             let mut model = self.model(&shared, found, &*prior, &inverse_lengths, known)?;
             noise.undo(&mut model, None);
+            // The columns are not known at rows that are set aside.
+            let aside: Vec<usize> = (0..z.len()).filter(|&i| tails.is_aside(i)).collect();
+            if !aside.is_empty() {
+                let means = model.predict(rows.data.features().select_rows(&aside)?.view())?;
+                for (&i, mean) in aside.iter().zip(means) {
+                    let square = (rows.target[i] - mean).powi(2);
+                    z[i] = (tails.own_precision(i) * square / state.noise).min(f64::MAX);
+                }
+            }
             let excess = tails.excess();
             model.report.objective -= excess;
             model.report.log_evidence = model.report.log_evidence.map(|e| e + excess);
