@@ -81,11 +81,21 @@ def test_diagnostics_are_those_of_arviz(fitted):
 
 def test_draws_go_to_arviz(fitted, monkeypatch):
     given: dict[str, object] = {}
-    double = types.SimpleNamespace(from_dict=lambda **all: given.update(all) or "data")
-    monkeypatch.setitem(sys.modules, "arviz", double)
-    assert fitted.to_arviz() == "data"
-    assert set(given["posterior"]) == {"coef", "intercept", "noise_std", "lam"}
-    assert given["coords"] == {"term": fitted.terms_}
+
+    def before(posterior=None, *, coords=None, dims=None):
+        given.update(posterior=posterior, coords=coords, dims=dims)
+        return "data"
+
+    def since(data, *, coords=None, dims=None):
+        return before(data["posterior"], coords=coords, dims=dims)
+
+    for version, function in (("0.23.4", before), ("1.3.0", since)):
+        double = types.SimpleNamespace(__version__=version, from_dict=function)
+        monkeypatch.setitem(sys.modules, "arviz", double)
+        given.clear()
+        assert fitted.to_arviz() == "data"
+        assert set(given["posterior"]) == {"coef", "intercept", "noise_std", "lam"}
+        assert given["coords"] == {"term": fitted.terms_}
     monkeypatch.setitem(sys.modules, "arviz", None)
     with pytest.raises(ImportError, match="pip install arviz"):
         fitted.to_arviz()
@@ -199,3 +209,19 @@ def test_settings_are_checked(diabetes):
             BayesianLasso(**{name: value}).fit(X, y)
     with pytest.raises(MemoryError, match="fewer draws"):
         BayesianLasso(draws=900_000, memory_limit=1e6).fit(X, y)
+
+
+def test_lam_needs_values_to_choose_from(diabetes):
+    X, y = diabetes
+    short = {"draws": 60, "warmup": 40, "chains": 2}
+    with pytest.raises(ValueError, match=r"say which to try in lams"):
+        BayesianLasso(lam="cv", **short).fit(X, y)
+    chosen = BayesianLasso(lam="cv", lams=[0.1, 1000.0], cv=2, **short).fit(X, y)
+    assert chosen.lam_ == 0.1
+
+
+def test_a_constant_target_is_certain(diabetes):
+    X, _ = diabetes
+    mean, std = BayesianLasso().fit(X, np.full(len(X), 3.0)).predict(X[:4], return_std=True)
+    np.testing.assert_array_equal(mean, 3.0)
+    np.testing.assert_array_equal(std, 0.0)

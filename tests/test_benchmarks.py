@@ -645,3 +645,26 @@ def test_libraries_not_asked_keep_their_stored_numbers(
     assert (kept.library, kept.records[0]["cpu_s"], kept.earlier) == ("old", 5.0, numbers["date"])
     other = dataclasses.replace(case, seed=1)
     assert command.earlier_entries(other, Settings(), []) == []
+
+
+def test_the_study_of_evidence_says_what_it_needs(monkeypatch):
+    from benchmarks import evidence_study
+
+    monkeypatch.setattr(sys, "argv", ["evidence_study"])
+    monkeypatch.setitem(sys.modules, "fastrvm", None)
+    with pytest.raises(SystemExit, match="pip install fastrvm"):
+        evidence_study.main()
+
+
+def test_the_study_of_evidence_counts_losses():
+    from benchmarks import evidence_study
+
+    X, y = np.eye(3), np.array([2.0, 0.1, -0.1])
+    found = (np.array([0]), np.array([1.9]), 0.1)
+    reached = evidence_study.evidence(X, y, None, found)
+    C = np.diag([0.01 + 1.9**2, 0.01, 0.01])
+    assert reached > -0.5 * (np.linalg.slogdet(2 * np.pi * C)[1] + y @ np.linalg.solve(C, y)) - 0.1
+    rows = [(1, "sinc", 60, 1.0, 0.5, 2.0, 1.0), (8, "sinc", 70, 1.0, 1.5, 2.0, 1.0)]
+    text = evidence_study.table(rows)
+    assert "| all | 2 | 0.000 | 1 | 0.50 | 2.0 |" in text
+    assert "- seed 8, sinc, 70 rows" in text

@@ -137,3 +137,14 @@ def test_bounds_that_do_not_hold_are_refused(data):
         model.risk_bound(X, y[:-1])
     chosen = SMLR(**(fixed | {"lam": "cv", "lams": 5})).fit(X, y)
     assert chosen.risk_bound(X, y, lam=1.0).lam == 1.0
+
+
+def test_bounds_are_for_the_rows_of_the_fit():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 3))
+    y = X[:, 0] > 0
+    plain = SMLR(lam=1.0, standardize=False, fit_intercept=False)
+    with pytest.raises(ValueError, match="100 rows that the model was fitted on"):
+        plain.fit(X, y).risk_bound(np.r_[X, X], np.r_[y, y])
+    with pytest.raises(ValueError, match="offset"):
+        plain.fit(X, y, offset=X[:, 1]).risk_bound(X, y)

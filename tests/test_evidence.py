@@ -83,6 +83,23 @@ def test_sparsity_costs_terms(sinc):
     assert terms[0] >= terms[1] >= terms[2]
 
 
+@pytest.mark.parametrize("estimator", [BLS, FastLaplace])
+def test_circles_of_lam_and_terms_end(estimator):
+    x = np.linspace(-10, 10, 100)
+    circles = 0
+    for seed in (30, *range(10)):
+        rng = np.random.default_rng(seed)
+        for noise in (0.05, 0.1, 0.3, 0.7):
+            y = np.sinc(x / np.pi) + noise * rng.normal(size=100)
+            model = estimator(basis="rbf", gamma=0.16, standardize=False, fit_intercept=False)
+            model.fit(x[:, np.newaxis], y)
+            assert model.converged_
+            assert np.isfinite(model.log_evidence_)
+            assert model.noise_std_ == pytest.approx(noise, rel=0.4)
+            circles += any("circle" in note for note in model.notes_)
+    assert circles > 0
+
+
 def test_settings_are_checked(sinc):
     X, y = sinc
     with pytest.raises(ValueError, match="sparsity"):

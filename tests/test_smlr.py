@@ -358,6 +358,35 @@ def test_one_class_is_refused(rows):
         SMLR().fit(rows, np.zeros(150, dtype=int))
 
 
+def test_scores_take_offsets(rows):
+    y = two_classes(rows)
+    known = 2.0 * rows[:, 0]
+    model = SMLR(lam=2.0).fit(rows[:, 1:], y, offset=known)
+    right = np.mean(model.predict(rows[:, 1:], known) == y)
+    assert model.score(rows[:, 1:], y, offset=known) == right
+    assert model.score(rows[:, 1:], y) < right
+
+
+def test_lam_max_is_exact_with_free_columns():
+    for seed in range(25):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(200, 10))
+        y = (X[:, 0] + X[:, 1] + rng.normal(size=200) > 0).astype(int)
+        model = SMLR(penalty_factors=[0] + 9 * [1], lam_ratio=1.0).fit(X, y)
+        assert model.terms_ == ["x1"], seed
+        assert not any("not exact" in note for note in model.notes_), seed
+
+
+def test_a_choice_that_rests_on_fits_cut_short_says_so(rows):
+    model = SMLRCV(lams=4, max_time=1e-9).fit(rows, two_classes(rows))
+    assert any("cut short" in note for note in model.notes_)
+
+
+def test_a_ridge_has_no_largest_lam(rows):
+    model = RMLR(lam=1e12).fit(rows, two_classes(rows))
+    assert not any("λ_max" in note for note in model.notes_)
+
+
 def test_a_hundred_classes():
     rng = np.random.default_rng(0)
     y = np.repeat(np.arange(100), 4)

@@ -117,3 +117,17 @@ def test_a_picture(data):
     found = stability_selection(Lasso(lam_ratio=0.2), *data, subsamples=4)
     ax = fewer.plots.stability(found)
     assert len(ax.patches) == min(len(found.frequencies), 30)
+
+
+def test_learnt_kernels_are_refused():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 1))
+    with pytest.raises(ValueError, match="every half learns others"):
+        fewer.stability_selection(fewer.AdaptiveRVR(), X, np.sin(X[:, 0]), subsamples=4)
+
+
+def test_nothing_is_promised_where_no_column_varies_in_a_half():
+    X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 5.0]])
+    found = fewer.stability_selection(fewer.Lasso(), X, [0.0, 1.0, 2.0], subsamples=6)
+    assert found.candidates == 0
+    assert found.expected_false >= len(found.stable)

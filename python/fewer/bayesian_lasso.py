@@ -187,8 +187,9 @@ class BayesianLasso(FitsMoments, PosteriorRegressor):
         Returns
         -------
         arviz.InferenceData
-            A group ``posterior`` with ``coef``, whose dimension ``term`` has the names of `terms_`,
-            ``intercept``, ``noise_std`` and, where it is free, ``lam``.
+            A ``DataTree`` from ArviZ 1.0 on. Its group ``posterior`` has ``coef``, whose dimension
+            ``term`` has the names of `terms_`, ``intercept``, ``noise_std`` and, where it is free,
+            ``lam``.
         """
         check_is_fitted(self, "model_")
         if not self.draws_:
@@ -199,6 +200,7 @@ class BayesianLasso(FitsMoments, PosteriorRegressor):
             raise ImportError(
                 "ArviZ is not installed: pip install arviz. The draws themselves are in draws_"
             ) from None
-        return arviz.from_dict(
-            posterior=dict(self.draws_), coords={"term": list(self.terms_)}, dims={"coef": ["term"]}
-        )
+        names = {"coords": {"term": list(self.terms_)}, "dims": {"coef": ["term"]}}
+        if int(arviz.__version__.split(".")[0]) >= 1:
+            return arviz.from_dict({"posterior": dict(self.draws_)}, **names)
+        return arviz.from_dict(posterior=dict(self.draws_), **names)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_softmax
 from sklearn.base import clone
+from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_consistent_length
 
 from fewer import _data, _select
@@ -336,6 +337,31 @@ class SMLR(Classifier):
             eta[:, -values.shape[1] :] += values
         logs: NDArray[np.float64] = log_softmax(eta, axis=1)
         return logs
+
+    def score(
+        self, X: Any, y: Any, sample_weight: Any = None, *, offset: ArrayLike | None = None
+    ) -> float:
+        """Return the part of the rows whose class is predicted rightly.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The inputs.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows.
+        offset : array-like of shape (n_samples,) or (n_samples, n_classes), optional
+            The offsets of these rows, where the model was fitted with offsets.
+
+        Returns
+        -------
+        float
+            The accuracy.
+        """
+        if offset is None:
+            return float(super().score(X, y, sample_weight))
+        return float(accuracy_score(y, self.predict(X, offset), sample_weight=sample_weight))
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Compute the outputs whose signs and sizes decide, without offsets.

@@ -347,12 +347,17 @@ impl Settings {
 
     /// The settings of a method that is judged in folds, and so has its own folds within those.
     pub fn to_nested_json(&self) -> String {
+        Value::Object(self.to_nested()).to_string()
+    }
+
+    /// The same as a map.
+    pub fn to_nested(&self) -> Map<String, Value> {
         let mut settings = self.values();
         if self.word() == Some("cv") {
             settings.extend(self.choosing.folds());
             settings.remove("cv_repeats");
         }
-        Value::Object(settings).to_string()
+        settings
     }
 
     /// The settings of the method alone; of `auto` its folds are part.

@@ -211,6 +211,15 @@ fn offsets_are_columns() {
     };
     assert!(errors("with.json kinds.csv --offset known") < 5);
     assert!(errors("without.json kinds.csv") > 10);
+    let wrong = errors("with.json kinds.csv --offset known") as f64;
+    let scored = place.json("score with.json kinds.csv --offset known --json");
+    assert_eq!(with["errors"], scored["errors"], "{with} {scored}");
+    assert_eq!(scored["errors"].as_f64(), Some(wrong));
+    let path = place.json(
+        "path kinds.csv --target kind --method smlr --drop word,none --offset known --lams 3 --json",
+    );
+    let last = path["path"].as_array().and_then(|p| p.last()).cloned().unwrap_or_default();
+    assert!(last["explained"].as_f64().unwrap() > 0.5, "{path}");
     let proba = |flags: &str| place.good(&format!("predict {flags} --proba"));
     assert_eq!(proba("zero.json kinds.csv --offset none"), proba("without.json kinds.csv"));
     place.refused("predict with.json kinds.csv --offset word", &["'word' holds words", "offset"]);

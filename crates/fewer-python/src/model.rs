@@ -3,7 +3,7 @@
 use crate::error::to_python;
 use crate::function::Function;
 use crate::input::{Class, Held, Input, Targets, slice};
-use crate::run::detached;
+use crate::run::{detached, watched};
 use fewer::Result;
 use fewer::basis::Family;
 use fewer::bound::BoundOptions;
@@ -77,7 +77,15 @@ impl PyModel {
         work: impl FnOnce(Features<'_>) -> Result<T> + Send,
     ) -> PyResult<T> {
         let held = x.hold()?;
-        detached(py, self.function.as_ref(), || match &held {
+        detached(py, self.function.as_ref(), || self.with_features(&held, work))
+    }
+
+    fn with_features<T>(
+        &self,
+        held: &Held<'_>,
+        work: impl FnOnce(Features<'_>) -> Result<T>,
+    ) -> Result<T> {
+        match held {
             Held::Borrowed(features) => work(*features),
             Held::Sparse(matrix) => work(matrix.view().into()),
             Held::Table(table) => {
@@ -85,7 +93,7 @@ impl PyModel {
                 let (rows, columns) = (matrix.rows(), matrix.columns());
                 work(DenseView::by_columns(matrix.as_slice(), rows, columns)?.into())
             }
-        })
+        }
     }
 }
 
@@ -312,8 +320,13 @@ impl PyModel {
             }
         }
         let target = y.hold().map_err(to_python)?;
-        let found = self
-            .apply(py, &x, |features| self.model.risk_bound(features, &target, delta, &chosen))?;
+        let held = x.hold()?;
+        let found = watched(py, None, self.function.as_ref(), |observer| {
+            let bound = |features: Features<'_>| {
+                self.model.risk_bound_watched(features, &target, delta, &chosen, observer)
+            };
+            self.with_features(&held, bound)
+        })?;
         let json = serde_json::to_string(&found);
         Ok((json.map_err(|e| PyValueError::new_err(e.to_string()))?, found.to_string()))
     }

@@ -64,6 +64,16 @@ impl Comparison {
         features: impl Into<Features<'a>>,
         target: &Target<'_>,
     ) -> fewer::Result<Self> {
+        Self::with_offset(model, features, target, None)
+    }
+
+    /// [`of`](Self::of) for rows with [offsets](fewer::data::Dataset::with_offset).
+    pub fn with_offset<'a>(
+        model: &Model,
+        features: impl Into<Features<'a>>,
+        target: &Target<'_>,
+        offset: Option<&Matrix>,
+    ) -> fewer::Result<Self> {
         let features = features.into();
         if features.rows() != target.len() {
             return Err(fewer::Error::shape("rows of the target", features.rows(), target.len()));
@@ -75,8 +85,10 @@ impl Comparison {
             }
             Target::Labels { classes, codes } => (classes, codes),
         };
-        let probabilities = model.predict_probabilities(features)?;
-        let predicted = model.predict_codes(features)?;
+        let (probabilities, predicted) = match offset {
+            None => (model.predict_probabilities(features)?, model.predict_codes(features)?),
+            Some(offset) => model.classes_with_offset(features, offset)?,
+        };
         let mut labels = model.classes().unwrap_or_default().to_vec();
         let known = labels.len();
         let places: Vec<usize> = classes

@@ -68,7 +68,7 @@ impl Bound {
             return Err(Failure::in_file(&self.model, problem));
         }
         let (cases, target) =
-            self.data.pairs(&model, self.target.as_deref(), &speaker(self.quiet))?;
+            self.data.pairs(&model, self.target.as_deref(), &[], &speaker(self.quiet))?;
         let options = BoundOptions {
             gibbs: self.gibbs.parse()?,
             draws: self.draws,

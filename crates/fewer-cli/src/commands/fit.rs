@@ -67,7 +67,7 @@ impl Fit {
             model.map_err(failure)
         })?;
         drop(watch);
-        let score = Comparison::of(&model, view, &training.target)
+        let score = Comparison::with_offset(&model, view, &training.target, data.offset())
             .map_err(failure)?
             .score(training.weights.as_deref());
 

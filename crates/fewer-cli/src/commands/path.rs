@@ -174,7 +174,8 @@ fn chosen_by(selection: &Selection) -> &str {
 
 /// Part of the variance, or of the deviance, that a model explains on the data.
 fn explained(model: &Model, data: &Dataset<'_>) -> Option<f64> {
-    let predicted = Predicted::by(model, *data.features(), data.target()).ok()?;
+    let (features, target) = (*data.features(), data.target());
+    let predicted = Predicted::with_offset(model, features, target, data.offset()).ok()?;
     let of = |score: Score| score.of(data.target(), &predicted, data.weights()).ok();
     let part = match data.target() {
         Target::Numbers(_) => of(Score::R2)?,

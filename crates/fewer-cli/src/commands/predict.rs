@@ -1,10 +1,8 @@
 //! `fewer predict`
 
 use clap::Args;
-use fewer::data::{Features, Target};
 use fewer::linalg::Matrix;
 use fewer::model::Model;
-use fewer::select::Predicted;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -90,6 +88,7 @@ impl Predict {
             return Err(Failure::in_file(&self.model, problem));
         }
         let (beside, say) = (self.noise_precision.as_deref(), speaker(self.quiet));
+        input::remind_of_offset(&model, &self.offset, &say);
         let cases = self.data.cases(&model, &self.offset, beside, &say)?;
         let precision = cases.precision.as_deref();
         let mut columns = vec![("prediction".to_string(), Vec::new())];
@@ -97,7 +96,7 @@ impl Predict {
         let classes = model.classes().unwrap_or_default();
         let shifted = match &cases.offset {
             Some(offset) if !cases.is_empty() => {
-                Some(with_offset(&model, cases.inputs.view()?, offset).map_err(failure)?)
+                Some(model.classes_with_offset(cases.inputs.view()?, offset).map_err(failure)?)
             }
             _ => None,
         };
@@ -166,23 +165,6 @@ impl Predict {
             Some(path) => output::write(&path, &text),
             None => output::print(&text),
         }
-    }
-}
-
-/// Probabilities of the model's classes, and the most probable of each row.
-fn with_offset(
-    model: &Model,
-    rows: Features<'_>,
-    offset: &Matrix,
-) -> fewer::Result<(Matrix, Vec<usize>)> {
-    let classes = model.classes().unwrap_or_default();
-    let target = Target::labels(classes.iter().cloned());
-    match Predicted::with_offset(model, rows, &target, Some(offset))? {
-        Predicted::Classes { probabilities, codes } => Ok((probabilities, codes)),
-        Predicted::Numbers { .. } => Err(fewer::Error::Unavailable {
-            what: "an offset".into(),
-            hint: "the model predicts numbers".into(),
-        }),
     }
 }
 

@@ -41,7 +41,8 @@ impl Report {
                     true => "the data given".into(),
                     false => data.data.display().to_string(),
                 };
-                let (comparison, inputs) = data.compare(&model, self.target.as_deref(), &say)?;
+                let (comparison, inputs) =
+                    data.compare(&model, self.target.as_deref(), &[], &say)?;
                 Some((name, comparison, inputs))
             }
             None => None,

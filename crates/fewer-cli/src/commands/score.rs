@@ -22,6 +22,9 @@ pub struct Score {
     /// The column with the targets [default: the one the model was fitted on]
     #[arg(long, value_name = "COLUMN")]
     target: Option<String>,
+    /// The columns with the offsets of these rows, for a model fitted with them
+    #[arg(long, value_name = "COLUMN,...", value_delimiter = ',')]
+    offset: Vec<String>,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -34,7 +37,9 @@ impl Score {
     pub fn run(self) -> Outcome {
         let model = input::load(&self.model)?;
         let say = speaker(self.quiet);
-        let (comparison, _) = self.data.compare(&model, self.target.as_deref(), &say)?;
+        input::remind_of_offset(&model, &self.offset, &say);
+        let target = self.target.as_deref();
+        let (comparison, _) = self.data.compare(&model, target, &self.offset, &say)?;
         let (rows, score) = (comparison.rows(), comparison.score(None));
         if self.json {
             let mut value = json!({"n_rows": rows, "n_terms": model.n_terms()});

@@ -3,7 +3,7 @@
 use clap::Args;
 use fewer::select::{Stability, StabilityOptions, stability};
 use fewer_report::{number, stability_svg};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 
 use crate::failure::Outcome;
@@ -16,13 +16,27 @@ use crate::watch::{Watch, until_safe};
 /// The most terms that are listed.
 const MOST_TERMS: usize = 40;
 
+/// Takes the λ out of the settings that each half is fitted for, where none is chosen among them.
+fn lams_of(settings: &mut Map<String, Value>) -> Vec<f64> {
+    if settings.get("lam").is_some_and(Value::is_string) {
+        return Vec::new();
+    }
+    let lams = settings.get("lams").and_then(Value::as_array);
+    let lams = lams.map(|lams| lams.iter().filter_map(Value::as_f64).collect::<Vec<f64>>());
+    if lams.is_some() {
+        settings.remove("lams");
+    }
+    lams.unwrap_or_default()
+}
+
 /// See which terms a method keeps whatever half of the rows it sees
 ///
 /// Fits the method to many halves of the rows and counts how often each term is kept. A term is
 /// stable if it is in most fits. If the terms that mean nothing are as likely as each other to be
 /// kept, at most q²/((2π − 1)p) stable ones are expected to be there by chance: π is the
 /// threshold, q the mean number of terms of a fit, p that of all functions (Meinshausen & Bühlmann
-/// 2010). --max-terms holds q down.
+/// 2010). --max-terms holds q down. With --lams and without --lam cv each half is fitted for all
+/// these λ, and a term counts that is kept for any of them.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -42,9 +56,6 @@ pub struct StabilityCommand {
     /// Set the threshold so that at most so many terms are expected to be stable by chance
     #[arg(long, value_name = "NUMBER", conflicts_with = "threshold")]
     max_false: Option<f64>,
-    /// Fit each half for these λ; a term counts if it is kept for any of them
-    #[arg(long, value_name = "NUMBER,...", value_delimiter = ',')]
-    stability_lams: Vec<f64>,
     /// Draw how often terms are kept here
     #[arg(long, value_name = "FILE.svg")]
     svg: Option<PathBuf>,
@@ -74,14 +85,15 @@ impl StabilityCommand {
         let training = self.data.training(&self.roles, wanted, &speaker(self.quiet))?;
         let method = self.settings.method(training.task());
         let data = training.dataset(path)?;
+        let mut settings = self.settings.to_nested();
         let options = StabilityOptions {
             subsamples: self.subsamples,
             threshold: self.threshold,
             max_false: self.max_false,
-            lams: self.stability_lams.clone(),
+            lams: lams_of(&mut settings),
             seed: self.settings.seed(),
         };
-        let settings = self.settings.to_nested_json();
+        let settings = Value::Object(settings).to_string();
         let watch = Watch::new(self.quiet, self.verbose);
         let found = until_safe(|| {
             stability(method, &settings, None, &data, &options, &watch)

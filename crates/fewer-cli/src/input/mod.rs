@@ -60,6 +60,14 @@ pub fn load(path: &Path) -> Outcome<Model> {
     Ok(Model::load(path)?)
 }
 
+/// Says that predictions lack a part, if they do.
+pub fn remind_of_offset(model: &Model, given: &[String], say: &dyn Fn(&str)) {
+    if model.report().offset && given.is_empty() {
+        say("the model was fitted with offsets, which these rows are taken not to have: --offset \
+             names their columns");
+    }
+}
+
 /// Says messages unless they are unwanted.
 pub fn speaker(quiet: bool) -> impl Fn(&str) {
     move |text: &str| {

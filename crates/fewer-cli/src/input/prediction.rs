@@ -58,13 +58,7 @@ impl DataArgs {
     ) -> Outcome<Cases> {
         match self.read_for(model, None)? {
             Records::Table(table) => {
-                let mut columns = Vec::new();
-                for name in offset {
-                    self.require(&table, name, "--offset")?;
-                    self.numeric(&table, name, "the offset must be numbers")?;
-                    self.refuse_infinite_column(&table, name)?;
-                    columns.extend(table.column(name).cloned());
-                }
+                let mut columns = self.offset_columns(&table, offset)?;
                 if let Some(name) = precision {
                     self.require(&table, name, "--noise-precision")?;
                     self.numeric(&table, name, "precisions must be numbers")?;
@@ -76,16 +70,10 @@ impl DataArgs {
                 {
                     cases.precision = Some(values);
                 }
-                let mut beside = Table::new();
-                for (name, column) in offset.iter().zip(columns) {
-                    beside.push(name, column)?;
-                }
-                cases.offset = self.take_offset(&mut beside, offset)?;
+                cases.offset = self.offset_of(offset, columns)?;
                 Ok(cases)
             }
-            Records::Sparse { .. } if !offset.is_empty() => {
-                self.fail("an svmlight file has no named columns; leave --offset out")
-            }
+            Records::Sparse { .. } if !offset.is_empty() => self.fail(NO_OFFSET),
             Records::Sparse { .. } if precision.is_some() => {
                 self.fail("an svmlight file has no named columns; leave --noise-precision out")
             }
@@ -102,11 +90,13 @@ impl DataArgs {
         &self,
         model: &Model,
         target: Option<&str>,
+        offset: &[String],
         say: &dyn Fn(&str),
     ) -> Outcome<(Cases, Target<'static>)> {
         let name = target.unwrap_or(model.target_name());
         let (cases, actual) = match self.read_for(model, Some(name))? {
-            Records::Table(table) => self.table_pairs(model, table, name, say)?,
+            Records::Table(table) => self.table_pairs(model, table, name, offset, say)?,
+            Records::Sparse { .. } if !offset.is_empty() => return self.fail(NO_OFFSET),
             Records::Sparse { features, target: labels, .. } => {
                 if target.is_some() {
                     return self.fail(
@@ -136,12 +126,13 @@ impl DataArgs {
         &self,
         model: &Model,
         target: Option<&str>,
+        offset: &[String],
         say: &dyn Fn(&str),
     ) -> Outcome<(Comparison, Inputs)> {
-        let (cases, actual) = self.pairs(model, target, say)?;
+        let (cases, actual) = self.pairs(model, target, offset, say)?;
         let view = cases.inputs.view()?;
-        let comparison =
-            Comparison::of(model, view, &actual).map_err(|e| cases.failure(&self.data, e))?;
+        let comparison = Comparison::with_offset(model, view, &actual, cases.offset.as_ref())
+            .map_err(|e| cases.failure(&self.data, e))?;
         let (unknown, rows) = comparison.unknown();
         if rows > 0 {
             let names: Vec<String> = unknown.iter().take(5).map(|l| format!("'{l}'")).collect();
@@ -206,6 +197,7 @@ impl DataArgs {
         model: &Model,
         mut table: Table,
         name: &str,
+        offset: &[String],
         say: &dyn Fn(&str),
     ) -> Outcome<(Cases, Target<'static>)> {
         self.require(&table, name, "--target")?;
@@ -225,8 +217,12 @@ impl DataArgs {
                 i + 1
             ));
         }
-        let (cases, mut columns) = self.table_cases(model, &table, vec![column], say)?;
-        let target = match (columns.pop(), model.classes()) {
+        let mut columns = self.offset_columns(&table, offset)?;
+        columns.push(column);
+        let (mut cases, mut columns) = self.table_cases(model, &table, columns, say)?;
+        let column = columns.pop();
+        cases.offset = self.offset_of(offset, columns)?;
+        let target = match (column, model.classes()) {
             (Some(column), Some(classes)) => {
                 Target::labels((0..column.len()).filter_map(|i| label_of(&column, i, classes)))
             }
@@ -234,6 +230,25 @@ impl DataArgs {
             _ => return self.fail(format!("column '{name}': numbers are expected")),
         };
         Ok((cases, target))
+    }
+
+    fn offset_columns(&self, table: &Table, names: &[String]) -> Outcome<Vec<Column>> {
+        let mut columns = Vec::new();
+        for name in names {
+            self.require(table, name, "--offset")?;
+            self.numeric(table, name, "the offset must be numbers")?;
+            self.refuse_infinite_column(table, name)?;
+            columns.extend(table.column(name).cloned());
+        }
+        Ok(columns)
+    }
+
+    fn offset_of(&self, names: &[String], columns: Vec<Column>) -> Outcome<Option<Matrix>> {
+        let mut table = Table::new();
+        for (name, column) in names.iter().zip(columns) {
+            table.push(name, column)?;
+        }
+        self.take_offset(&mut table, names)
     }
 
     /// The rows of a table, and of the columns beside them those rows that are not dropped.
@@ -327,6 +342,8 @@ impl DataArgs {
         ))
     }
 }
+
+const NO_OFFSET: &str = "an svmlight file has no named columns; leave --offset out";
 
 fn absent(name: &str) -> Failure {
     Failure::Input(format!("there is no column '{name}'"))

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::data::{Features, Target};
 use crate::design::{Columns, Design};
-use crate::engine::Silent;
+use crate::engine::{Observer, Silent};
 use crate::error::{Error, Result};
 use crate::linalg::{Tile, cross_products};
 use crate::model::{Model, number};
@@ -171,6 +171,12 @@ impl FixedPrior {
                 model.method
             )));
         }
+        if model.report.offset {
+            return Err(refused(
+                "an offset is no part of the model, and what it knows may come from these rows: \
+                 fit without it",
+            ));
+        }
         if setting("l1_ratio").as_f64().is_some_and(|ratio| ratio != 1.0) {
             return Err(refused(
                 "the theorems are about the Laplacian prior, and the model has a ridge: fit it \
@@ -268,10 +274,29 @@ impl Model {
         delta: f64,
         options: &BoundOptions,
     ) -> Result<RiskBound> {
+        self.risk_bound_watched(features, labels, delta, options, &Silent)
+    }
+
+    /// [`risk_bound`](Self::risk_bound) that can be stopped.
+    pub fn risk_bound_watched<'a>(
+        &self,
+        features: impl Into<Features<'a>>,
+        labels: &Target<'_>,
+        delta: f64,
+        options: &BoundOptions,
+        observer: &dyn Observer,
+    ) -> Result<RiskBound> {
         let features = features.into();
         options.check(delta)?;
         let prior = FixedPrior::of(self, options.lam)?;
         let signs = self.signs(labels)?;
+        if features.rows() > 0 && features.rows() != self.report.rows {
+            return Err(refused(format!(
+                "it is for the {} rows that the model was fitted on, each once, and not for {}",
+                self.report.rows,
+                features.rows()
+            )));
+        }
         if signs.len() != features.rows() {
             return Err(Error::shape("labels", features.rows(), signs.len()));
         }
@@ -297,9 +322,9 @@ impl Model {
         let pairs = || weights.iter().zip(&lams);
         let kl: f64 = pairs().map(|(w, lam)| smallest_laplacian_divergence(*w, *lam)).sum();
         let rates = pairs().map(|(w, lam)| best_rate(*w, *lam)).collect();
-        let columns = all.columns(features, 0, &Silent)?;
+        let columns = all.columns(features, 0, observer)?;
         let gibbs = Gibbs { columns: &*columns, ones: prior.penalised_intercept, weights, rates };
-        let errors = gibbs.errors(&signs, options);
+        let errors = gibbs.errors(&signs, options, observer)?;
         let gibbs_error = errors.iter().sum::<f64>() / rows as f64;
         let loss = errors.iter().map(|e| margin_loss(1.0 - 2.0 * e, options.margin)).sum::<f64>();
         let parts = rademacher(
@@ -401,11 +426,17 @@ struct Gibbs<'a> {
 
 impl Gibbs<'_> {
     /// The probability that each row is told wrongly.
-    fn errors(&self, signs: &[f64], options: &BoundOptions) -> Vec<f64> {
+    fn errors(
+        &self,
+        signs: &[f64],
+        options: &BoundOptions,
+        observer: &dyn Observer,
+    ) -> Result<Vec<f64>> {
         let count = self.columns.columns();
         let design = Design::new(self.columns, None, vec![0.0; count], vec![1.0; count]);
         let chosen: Vec<usize> = (0..count).collect();
         let blocks = signs.par_chunks(ROWS).enumerate().map(|(b, signs)| {
+            observer.check()?;
             let rows = b * ROWS..b * ROWS + signs.len();
             let mut tile = Tile::default();
             design.fill(rows, &chosen, &mut tile);
@@ -416,11 +447,11 @@ impl Gibbs<'_> {
                 })
                 .collect();
             match options.gibbs {
-                GibbsError::MonteCarlo => self.drawn(&rows, signs, options),
-                _ => rows.iter().zip(signs).map(|(x, y)| self.error(x, *y, options)).collect(),
+                GibbsError::MonteCarlo => self.drawn(&rows, signs, options, observer),
+                _ => Ok(rows.iter().zip(signs).map(|(x, y)| self.error(x, *y, options)).collect()),
             }
         });
-        blocks.collect::<Vec<Vec<f64>>>().concat()
+        Ok(blocks.collect::<Result<Vec<Vec<f64>>>>()?.concat())
     }
 
     fn error(&self, x: &[f64], sign: f64, options: &BoundOptions) -> f64 {
@@ -434,12 +465,19 @@ impl Gibbs<'_> {
     }
 
     /// The part of draws that are wrong, the same draws for all rows.
-    fn drawn(&self, rows: &[Vec<f64>], signs: &[f64], options: &BoundOptions) -> Vec<f64> {
+    fn drawn(
+        &self,
+        rows: &[Vec<f64>],
+        signs: &[f64],
+        options: &BoundOptions,
+        observer: &dyn Observer,
+    ) -> Result<Vec<f64>> {
         let k = self.weights.len();
         let values = rows.concat();
         let mut next = laplacians(options.seed);
         let mut wrong = vec![0.0; signs.len()];
         for start in (0..options.draws).step_by(DRAWS) {
+            observer.check()?;
             let draws = DRAWS.min(options.draws - start);
             let drawn = (0..draws * k).map(|i| self.weights[i % k] + next() / self.rates[i % k]);
             let drawn: Vec<f64> = drawn.collect();
@@ -453,6 +491,6 @@ impl Gibbs<'_> {
                 wrong[i] += sums.column(i).iter().map(of).sum::<f64>();
             }
         }
-        wrong.iter().map(|w| w / options.draws as f64).collect()
+        Ok(wrong.iter().map(|w| w / options.draws as f64).collect())
     }
 }

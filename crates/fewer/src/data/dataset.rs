@@ -184,7 +184,8 @@ impl<'a> Dataset<'a> {
             None => Ok(()),
             Some(_) => Err(Error::Unavailable {
                 what: format!("{what} with offsets"),
-                hint: "SMLR and RMLR take them".into(),
+                hint: "leave them out: fits, paths and cross-validation of SMLR and RMLR take them"
+                    .into(),
             }),
         }
     }

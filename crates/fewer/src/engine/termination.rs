@@ -20,6 +20,11 @@ pub enum Termination {
 }
 
 impl Termination {
+    /// Whether a limit on its steps or time ended the fit.
+    pub fn is_cut_short(self) -> bool {
+        matches!(self, Termination::IterationLimit | Termination::TimeLimit)
+    }
+
     /// Whether the fit ended as it should.
     pub fn is_converged(self) -> bool {
         matches!(self, Termination::Converged | Termination::Degenerate)

@@ -648,6 +648,7 @@ impl Common {
                 selection: None,
                 tried: Vec::new(),
                 rows: shared.rows,
+                offset: false,
                 relevances: Vec::new(),
                 dropped: shared.dropped.clone(),
                 suspected: Vec::new(),

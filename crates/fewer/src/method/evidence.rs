@@ -631,7 +631,8 @@ pub(crate) fn why_empty(shared: &Shared<'_>) -> &'static str {
     } else if shared.usable.is_empty() {
         "no column varies: the model is a constant"
     } else {
-        "one row tells nothing but the intercept: the model is a constant"
+        "one row, or weights that add up to one, tell nothing but the intercept: the model is a \
+         constant"
     }
 }
 
@@ -679,7 +680,7 @@ fn uncertainty(
 }
 
 /// Of a constant without noise no doubt is left.
-fn certain(free_intercept: bool) -> Uncertainty {
+pub(crate) fn certain(free_intercept: bool) -> Uncertainty {
     let parameters: Vec<(usize, Option<usize>)> =
         free_intercept.then_some((0, None)).into_iter().collect();
     let order = parameters.len();

@@ -260,7 +260,8 @@ pub(crate) fn uses_kernels(method: &str) -> bool {
 
 /// Whether there is a λ from which on the model is empty, where a method has one at all.
 pub(crate) fn has_largest_lam(method: &str) -> bool {
-    !matches!(method, "BLS" | "bls" | "FastLaplace" | "flap")
+    let without = ["BLS", "bls", "FastLaplace", "flap", "BayesianLasso", "blasso"];
+    !without.contains(&method)
 }
 
 /// Whether fits for many λ start from one another.

@@ -11,7 +11,7 @@ use super::settings::{Intercept, merge_settings};
 use crate::data::{Dataset, Target};
 use crate::design::Design;
 use crate::engine::coordinate::{Coordinate, Options, Penalty, RowSpace, Schedule};
-use crate::engine::{Observer, Outcome, bohning};
+use crate::engine::{Observer, Outcome, Termination, bohning};
 use crate::error::{Error, Result};
 use crate::likelihood::Multinomial;
 use crate::linalg::Matrix;
@@ -319,6 +319,9 @@ struct Fits<'s> {
     in_rows: Option<(&'s RowSpace<'s>, Coordinate<'s>)>,
 }
 
+/// How often the fit of free columns alone, which gives λ_max, is begun.
+const MOST_NULL_RUNS: usize = 4;
+
 /// Weights, and the intercepts of the outputs.
 type Solution = (Outcome, Vec<f64>);
 
@@ -335,9 +338,15 @@ impl Fits<'_> {
         let shared = self.problem.shared;
         let mut exact = true;
         if self.laid.has_free(&shared.usable) {
-            let outcome =
-                self.engine.run(&self.laid.wall(self.problem.outputs), &self.options())?;
-            exact = outcome.termination.is_converged();
+            // A step that gains less than rounding may still halve the pulls of free columns.
+            for _ in 0..MOST_NULL_RUNS {
+                let wall = self.laid.wall(self.problem.outputs);
+                let outcome = self.engine.run(&wall, &self.options())?;
+                exact = outcome.termination.is_converged();
+                if outcome.termination != Termination::Stalled {
+                    break;
+                }
+            }
             self.engine.forget_penalty();
         }
         let largest = self.laid.lam_max(self.engine.pulls()?, shared);
@@ -362,7 +371,7 @@ impl Fits<'_> {
             if shared.usable.is_empty() {
                 notes.push("no column varies: the model is a constant".to_string());
             } else if outcome.active.is_empty() && notes.is_empty() {
-                notes.push(if lam < largest {
+                notes.push(if lam < largest || self.problem.settings.l1_ratio == 0.0 {
                     "no term is kept: the empty model is within tol of the best".to_string()
                 } else {
                     format!("no term is kept: λ = {lam:.4e} is not below λ_max = {largest:.4e}")
@@ -385,7 +394,9 @@ impl Fits<'_> {
                 shift: 0.0,
                 uncertainty,
             };
-            self.problem.settings.common.model(shared, fitted)
+            let mut model = self.problem.settings.common.model(shared, fitted)?;
+            model.report.offset = self.problem.data.offset.is_some();
+            Ok(model)
         })
     }
 

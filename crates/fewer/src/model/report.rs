@@ -77,6 +77,9 @@ pub struct Report {
     pub tried: Vec<Tried>,
     /// Rows it was fitted on.
     pub rows: usize,
+    /// Whether these had [offsets](crate::data::Dataset::with_offset), which new rows need, too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub offset: bool,
     /// By how much the fit changes with each feature, where the method says so: the root mean
     /// square of its slope over the rows, times the deviation of the feature.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

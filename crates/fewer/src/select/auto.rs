@@ -93,8 +93,8 @@ const ENTRANTS: &[Entrant] = &[
     numbers("type-II lasso", "bls", "{}", |s| s.columns <= 2000),
     numbers(
         "ridge",
-        "sparse",
-        r#"{"prior": "gaussian", "lam": "cv", "cv_shuffle": true, "lams": 15}"#,
+        "lasso",
+        r#"{"l1_ratio": 0, "lam": "cv", "cv_shuffle": true, "lams": 15}"#,
         |s| s.columns <= 500,
     ),
     numbers(
@@ -281,6 +281,11 @@ impl Contender {
             true => Err(Error::Interrupted),
             false => evaluate(&method, &self.settings(), None, data, folds, &[score], until),
         };
+        // Some of the folds are no comparison.
+        let found = found.and_then(|found| match found.complete {
+            true => Ok(found),
+            false => Err(Error::Interrupted),
+        });
         match found {
             Ok(found) if found.scores[0].mean.is_finite() => {
                 let judged = &found.scores[0];
@@ -572,4 +577,41 @@ fn unjudged(
     ));
     model.report.tried = contenders.into_iter().map(|c| c.tried).collect();
     Ok(model)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::DenseView;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    /// Stops once, as a deadline does between two folds, and is silent after that.
+    struct StopsOnce(AtomicUsize);
+
+    impl Observer for StopsOnce {
+        fn check(&self) -> std::result::Result<(), Interrupted> {
+            match self.0.fetch_add(1, Ordering::Relaxed) {
+                40 => Err(Interrupted),
+                _ => Ok(()),
+            }
+        }
+    }
+
+    #[test]
+    fn some_of_the_folds_are_no_comparison() {
+        let x: Vec<f64> = (0..120).map(|i| (f64::from(i * i) * 0.7).sin()).collect();
+        let y: Vec<f64> = (0..40).map(|i| x[3 * i] + (i as f64).cos()).collect();
+        let data = Dataset::new(DenseView::by_rows(&x, 40, 3).unwrap(), &y).unwrap();
+        let own = Settings { n_jobs: Some(1), ..Settings::default() };
+        let size = Size { rows: 40, columns: 3, classes: 0 };
+        let entrant = &ENTRANTS[0];
+        let settings = settings_of(entrant, &own, &size).unwrap();
+        let mut contender = Contender::new(entrant, settings, Score::Mse);
+        let stops = StopsOnce(AtomicUsize::new(0));
+        let until = Until { observer: &stops, deadline: None };
+        let folds = CrossValidation::new(5).shuffled(1);
+        contender.run(&data, &folds, Score::Mse, &until).unwrap();
+        assert!(stops.0.into_inner() > 40, "it was not stopped");
+        assert!(contender.scores.is_empty() && contender.late && !contender.racing);
+    }
 }

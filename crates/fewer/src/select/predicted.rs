@@ -77,6 +77,27 @@ impl Predicted {
     }
 }
 
+impl Model {
+    /// Probabilities of the classes of rows with [offsets](crate::data::Dataset::with_offset), and
+    /// the most probable class of each.
+    pub fn classes_with_offset<'a>(
+        &self,
+        features: impl Into<Features<'a>>,
+        offset: &Matrix,
+    ) -> Result<(Matrix, Vec<usize>)> {
+        let features = features.into();
+        let Some(classes) = self.classes() else {
+            return Err(Error::Unavailable {
+                what: "an offset of predictions".into(),
+                hint: "the model predicts numbers: add it to them".into(),
+            });
+        };
+        check_offset(offset, features.rows(), classes.len())?;
+        let places: Vec<usize> = (0..classes.len()).collect();
+        Ok(softmax(shifted(&self.decision(features)?, offset, &places)))
+    }
+}
+
 /// (n, classes) The outputs of a model with what is added to them; of two classes, one output and
 /// one offset speak for the second. `places` are those of the model's classes among the offset's.
 fn shifted(outputs: &Matrix, offset: &Matrix, places: &[usize]) -> Matrix {

@@ -337,6 +337,8 @@ impl Pending {
 struct Board {
     points: Vec<Pending>,
     done: usize,
+    /// Fits of these that were cut short.
+    unfinished: usize,
     all: usize,
     best: Option<f64>,
     started: Instant,
@@ -344,7 +346,8 @@ struct Board {
 
 impl Board {
     fn new() -> Self {
-        Self { points: Vec::new(), done: 0, all: 0, best: None, started: Instant::now() }
+        let started = Instant::now();
+        Self { points: Vec::new(), done: 0, unfinished: 0, all: 0, best: None, started }
     }
 }
 
@@ -603,13 +606,16 @@ impl Run<'_, '_> {
         let fits = |settings: &Settings, data: &Dataset<'_>, share: f64| -> Result<Vec<Model>> {
             let (method, functions) = (&search.method, search.functions.clone());
             let settings = to_json(settings);
-            match lams {
+            let models = match lams {
                 Some(lams) => {
                     let lams: Vec<f64> = lams.iter().map(|lam| share * lam).collect();
-                    fit_path(method, &settings, functions, data, &lams, &observer)
+                    fit_path(method, &settings, functions, data, &lams, &observer)?
                 }
-                None => Ok(vec![fit_once(method, &settings, functions, data, &observer)?]),
-            }
+                None => vec![fit_once(method, &settings, functions, data, &observer)?],
+            };
+            let cut = |m: &&Model| m.report().termination.is_cut_short();
+            self.board().unfinished += models.iter().filter(cut).count();
+            Ok(models)
         };
         let with_terms = |score: Result<f64>, model: &Model| match score {
             Ok(score) => Ok((score.is_finite().then_some(score), model.n_terms())),
@@ -784,6 +790,13 @@ impl Run<'_, '_> {
             notes.push(format!(
                 "{} of {tried} points are left out: their predictions are beyond floating point",
                 tried - points.len()
+            ));
+        }
+        let Board { unfinished, done, .. } = *self.board();
+        if unfinished > 0 {
+            notes.push(format!(
+                "{unfinished} of the {done} fits that the choice rests on were cut short: raise \
+                 max_time or max_iter"
             ));
         }
         for name in ["lam", "gamma"] {

@@ -183,8 +183,9 @@ pub fn stability(
     let stopped = parts.iter().filter(|p| !p.converged).count();
     if stopped > 0 {
         found.notes.push(format!(
-            "{stopped} of {} fits did not converge: raise max_iter or max_time",
-            parts.len()
+            "{stopped} of {} fits did not converge: raise {}",
+            parts.len(),
+            if method == "blasso" { "draws" } else { "max_iter or max_time" }
         ));
     }
     Ok(found)
@@ -212,6 +213,14 @@ fn check(options: &StabilityOptions) -> Result<()> {
 
 /// Functions must be the same for all halves.
 fn comparable(models: &[Model], settings: &Map<String, Value>) -> Result<()> {
+    if models.iter().any(|m| m.learnt().is_some()) {
+        return Err(Error::Unavailable {
+            what: "stability selection of learnt kernels".into(),
+            hint: "every half learns others, which cannot be counted together: take RVR or RVC \
+                   with centres given, or a linear basis"
+                .into(),
+        });
+    }
     let by_rows = models.iter().any(|m| m.kernel().is_some());
     if !by_rows || settings.get("centres").is_some_and(|c| !c.is_null()) {
         return Ok(());
@@ -252,9 +261,9 @@ fn counted<'a>(
             index,
             frequency: part(counts.iter().copied().max().unwrap_or(0)),
             stable: false,
-            by_lam: match points {
-                1 => Vec::new(),
-                _ => counts.into_iter().map(part).collect(),
+            by_lam: match options.lams.is_empty() {
+                true => Vec::new(),
+                false => counts.into_iter().map(part).collect(),
             },
         })
         .collect();
@@ -291,8 +300,9 @@ fn judge(found: &mut Stability, options: &StabilityOptions) -> Result<()> {
         }
         found.threshold = threshold.max(0.5 + 0.5 / found.subsamples as f64);
     }
+    // Where no column varies in a half, all that was kept may be there by chance.
     found.expected_false = match found.candidates {
-        0 => 0.0,
+        0 => found.terms.len() as f64,
         _ => q * q / ((2.0 * found.threshold - 1.0) * p),
     };
     // 75 of 100 fits are 0.75 of them, however that is rounded.

@@ -4,7 +4,7 @@
 //! their own does not depend on it, and precisions of well-scaled columns are comparable.
 
 use crate::design::Design;
-use crate::linalg::{Matrix, cross_products};
+use crate::linalg::{Matrix, add_products, symmetrise};
 use std::sync::Arc;
 
 /// Columns of unit length to choose from.
@@ -61,7 +61,11 @@ impl Dictionary for FromRows<'_> {
                 columns.column_mut(c).iter_mut().zip(w).for_each(|(v, w)| *v *= w.sqrt());
             }
         }
-        cross_products(columns.rows(), columns.as_slice(), columns.as_slice())
+        let mut out = Matrix::zeros(chosen.len(), chosen.len());
+        let values = columns.as_slice();
+        add_products(&mut out, 1.0, columns.rows(), values, values, true);
+        symmetrise(&mut out);
+        out
     }
 }
 

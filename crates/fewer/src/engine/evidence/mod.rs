@@ -161,11 +161,12 @@ const IN_SPAN: f64 = 1e-10;
 /// Columns with their precisions, and the noise variance.
 pub(crate) type Start = (Vec<(usize, f64)>, f64);
 
-/// Terms that are few.
+/// Terms that are few, and very few.
 const FEW: usize = 40;
+const VERY_FEW: usize = 10;
 
-/// Candidates of the first look, where there are more than twice as many, and how many times more
-/// of them there are in the next.
+/// Candidates of the first look, where there are twice as many, and how many times more of them
+/// there are in the next.
 const COARSE: usize = 250;
 const FINER: usize = 4;
 
@@ -178,7 +179,7 @@ pub(crate) fn maximise(
 ) -> Result<Found> {
     let m = problem.dictionary.len();
     let by_rules = !prior.is_exact() || prior.has_free_hyper();
-    let mut step = if m > 2 * COARSE && !by_rules { m.div_ceil(COARSE) } else { 1 };
+    let mut step = if m >= 2 * COARSE && !by_rules { m.div_ceil(COARSE) } else { 1 };
     let mut start = None;
     while step > 1 {
         start = from_few(problem, step, start, prior, options, observer)?;
@@ -413,7 +414,9 @@ impl<'a> Ascent<'a> {
         let searches = search && options.noise == Noise::Estimated;
         // The number of terms up to which the noise is held.
         let mut hold = if options.noise == Noise::Estimated { hold } else { 0 };
-        let few = self.all.len() <= FEW_CANDIDATES;
+        // Very few terms that were sought among few candidates are sought no better among all.
+        let sought = !self.active.is_empty() && self.active.len() <= VERY_FEW;
+        let few = self.all.len() <= FEW_CANDIDATES && !(sought && self.all.len() >= 2 * COARSE);
         let kicks = if few { &KICKS[..] } else { &KICKS[MANY_CANDIDATES_KICKS] };
         let mut kick = kicks.iter().cycle();
         let mut strong = false;

@@ -116,6 +116,7 @@ impl Ascent<'_> {
             let kappa = 1.0 / variance;
             let lost = self.prior.gain(factors[i], 1.0 / p.alpha[i], units[i], noise);
             let mut best = (self.options.tol.max(EXCHANGE), None);
+            let mut least = least_quality(lost + best.0);
             for (j, &e) in crossed.column(i).iter().enumerate() {
                 // S, Q and Z once column i is out.
                 let mut of = Factors {
@@ -123,7 +124,7 @@ impl Ascent<'_> {
                     q: self.all.q[j] + kappa * p.mean[i] * e,
                     z: 0.0,
                 };
-                if of.q * of.q <= of.s || is_active[j] || of.s < IN_SPAN * p.beta {
+                if of.q * of.q <= least * of.s || is_active[j] || of.s < IN_SPAN * p.beta {
                     continue;
                 }
                 if with_z {
@@ -135,6 +136,7 @@ impl Ascent<'_> {
                     let gain = self.prior.gain(of, variance, self.units[j], noise) - lost;
                     if gain > best.0 {
                         best = (gain, Some(j));
+                        least = least_quality(lost + gain);
                     }
                 }
             }
@@ -211,6 +213,22 @@ impl Ascent<'_> {
         }
         (out, into)
     }
+}
+
+/// q²/s below which no column gains so much, whatever the prior: the evidence gains
+/// ½(ρ − 1 − log ρ) at its best for ρ = q²/s, and a prior takes of it (Tipping & Faul 2003, eq. 27).
+fn least_quality(gain: f64) -> f64 {
+    if gain <= 0.0 {
+        return 1.0;
+    }
+    let wanted = 2.0 * gain;
+    // Newton's method from above, where the function is convex.
+    let mut rho = 1.0 + wanted + (2.0 * wanted).sqrt();
+    for _ in 0..4 {
+        rho -= (rho - 1.0 - rho.ln() - wanted) * rho / (rho - 1.0);
+    }
+    // Not above the root for rounding.
+    1.0 + (rho - 1.0) * (1.0 - 1e-9)
 }
 
 /// Exchanges that gain less are not worth another look at all candidates.
