@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks.adapters import Adapter, discover
 from benchmarks.cases import CASES, EVIDENCE
 from benchmarks.problem import Case
-from benchmarks.report import as_json, as_markdown, evidence_table
+from benchmarks.report import as_json, as_markdown, evidence_table, seconds_table
 from benchmarks.runner import Entry, Setting, Settings, run
 from papers.report import with_summary
 
@@ -127,9 +127,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
             save(case, settings, table, numbers)
             summary = evidence_table(EVIDENCE, RESULTS)
             README.write_text(with_summary(README.read_text(encoding="utf-8"), summary))
+            write_seconds()
     if options.out:
         options.out.write_text(json.dumps(results, indent=1) + "\n")
     return 0
+
+
+def write_seconds() -> None:
+    """Write the page with the times of all stored cases that have a goal."""
+    cases = [case for case in CASES if case.goal is not None]
+    (RESULTS / "seconds.md").write_text(
+        "# Lasso and logistic regression at a glance\n\nLeast CPU seconds in one thread to the "
+        "goal of each case, the shortest in bold; NC: not within 300 s. The pages of the cases say "
+        "what was asked and reached, and how far each library was from the optimum.\n\n"
+        + seconds_table(cases, RESULTS)
+        + "\n",
+        encoding="utf-8",
+    )
 
 
 if __name__ == "__main__":

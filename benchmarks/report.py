@@ -7,7 +7,7 @@ import json
 import os
 import platform
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -147,14 +147,40 @@ def as_markdown(
 
 def evidence_table(cases: Sequence[Case], folder: Path) -> str:
     """The stored cases of evidence in one table: a row for each case, a column for each library."""
+    return _overview(
+        cases, folder, "results/", lambda run, entry: _evidence_cell(entry, run["clock"])
+    )
+
+
+def seconds_table(cases: Sequence[Case], folder: Path) -> str:
+    """The least time of each library in the stored cases with a goal, the shortest in bold."""
+
+    def cell(run: Mapping[str, Any], entry: Mapping[str, Any] | None) -> str:
+        if entry is None or entry["status"] == NOT_APPLICABLE:
+            return ""
+        if entry["status"] != OK:
+            return str(entry["status"])
+        seconds = min(record[run["clock"]] for record in entry["records"])
+        fastest = run["ratios"].get(entry["library"]) == 1.0
+        return f"**{seconds:.3g}**" if fastest else f"{seconds:.3g}"
+
+    return _overview(cases, folder, "", cell)
+
+
+def _overview(
+    cases: Sequence[Case],
+    folder: Path,
+    link: str,
+    cell: Callable[[Mapping[str, Any], Mapping[str, Any] | None], str],
+) -> str:
     stored = [json.loads(f.read_text()) for c in cases if (f := folder / f"{c.name}.json").exists()]
     libraries = list(dict.fromkeys(e["library"] for run in stored for e in run["entries"]))
     libraries.sort(key=lambda name: (name != "fewer", name))
     rows = [["case", *libraries]]
     for run in stored:
         entries = {entry["library"]: entry for entry in run["entries"]}
-        rows.append([f"[{run['case']}](results/{run['case']}.md)"])
-        rows[-1] += [_evidence_cell(entries.get(name), run["clock"]) for name in libraries]
+        rows.append([f"[{run['case']}]({link}{run['case']}.md)"])
+        rows[-1] += [cell(run, entries.get(name)) for name in libraries]
     return _table(rows)
 
 

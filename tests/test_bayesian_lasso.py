@@ -211,6 +211,7 @@ def test_settings_are_checked(diabetes):
         BayesianLasso(draws=900_000, memory_limit=1e6).fit(X, y)
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
 def test_lam_needs_values_to_choose_from(diabetes):
     X, y = diabetes
     short = {"draws": 60, "warmup": 40, "chains": 2}
@@ -220,6 +221,7 @@ def test_lam_needs_values_to_choose_from(diabetes):
     assert chosen.lam_ == 0.1
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
 def test_a_constant_target_is_certain(diabetes):
     X, _ = diabetes
     mean, std = BayesianLasso().fit(X, np.full(len(X), 3.0)).predict(X[:4], return_std=True)

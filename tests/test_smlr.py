@@ -377,11 +377,13 @@ def test_lam_max_is_exact_with_free_columns():
         assert not any("not exact" in note for note in model.notes_), seed
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
 def test_a_choice_that_rests_on_fits_cut_short_says_so(rows):
     model = SMLRCV(lams=4, max_time=1e-9).fit(rows, two_classes(rows))
     assert any("cut short" in note for note in model.notes_)
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
 def test_a_ridge_has_no_largest_lam(rows):
     model = RMLR(lam=1e12).fit(rows, two_classes(rows))
     assert not any("λ_max" in note for note in model.notes_)

@@ -11,7 +11,7 @@ use super::settings::{Intercept, merge_settings};
 use crate::data::{Dataset, Target};
 use crate::design::Design;
 use crate::engine::coordinate::{Coordinate, Options, Penalty, RowSpace, Schedule};
-use crate::engine::{Observer, Outcome, Termination, bohning};
+use crate::engine::{Observer, Outcome, bohning};
 use crate::error::{Error, Result};
 use crate::likelihood::Multinomial;
 use crate::linalg::Matrix;
@@ -319,8 +319,8 @@ struct Fits<'s> {
     in_rows: Option<(&'s RowSpace<'s>, Coordinate<'s>)>,
 }
 
-/// How often the fit of free columns alone, which gives λ_max, is begun.
-const MOST_NULL_RUNS: usize = 4;
+/// Pulls of free columns that are nothing beside those of the others, and what they may do to λ_max.
+const FREE_ROUNDING: f64 = 1e-8;
 
 /// Weights, and the intercepts of the outputs.
 type Solution = (Outcome, Vec<f64>);
@@ -336,20 +336,22 @@ impl Fits<'_> {
 
     fn models(&mut self, lams: Lams) -> Result<Vec<Model>> {
         let shared = self.problem.shared;
-        let mut exact = true;
+        let (mut exact, mut slack) = (true, 1.0);
         if self.laid.has_free(&shared.usable) {
-            // A step that gains less than rounding may still halve the pulls of free columns.
-            for _ in 0..MOST_NULL_RUNS {
-                let wall = self.laid.wall(self.problem.outputs);
-                let outcome = self.engine.run(&wall, &self.options())?;
-                exact = outcome.termination.is_converged();
-                if outcome.termination != Termination::Stalled {
-                    break;
-                }
-            }
+            let wall = self.laid.wall(self.problem.outputs);
+            let outcome = self.engine.run(&wall, &self.options())?;
             self.engine.forget_penalty();
+            // Steps that gain less than rounding end before the pulls of free columns are nothing.
+            let strongest = |pulls: &[f64], free: bool| {
+                let own = pulls.iter().zip(&wall.l1).filter(|(_, l1)| (**l1 == 0.0) == free);
+                own.fold(0.0_f64, |most, (pull, _)| most.max(pull.abs()))
+            };
+            let pulls = self.engine.pulls()?;
+            exact = outcome.termination.is_converged()
+                || strongest(pulls, true) <= FREE_ROUNDING * strongest(pulls, false);
+            slack += FREE_ROUNDING;
         }
-        let largest = self.laid.lam_max(self.engine.pulls()?, shared);
+        let largest = slack * self.laid.lam_max(self.engine.pulls()?, shared);
         let lams = lams.values(largest, shared);
         if let Some(start) = &self.problem.settings.start {
             self.start_from(start, lams.iter().copied().fold(0.0, f64::max))?;
