@@ -146,12 +146,13 @@ impl NoiseOfRows {
     }
 }
 
-/// Where a fit stands, in the units of the data.
+/// Where a fit stands, in the units of the data: deviations, whose squares may be beyond floating
+/// point.
 #[derive(Debug, Clone)]
 pub(crate) struct State {
-    /// Columns with the prior variances of their weights.
+    /// Columns with the prior deviations of their weights.
     pub columns: Vec<(usize, f64)>,
-    /// The noise variance of a row of precision 1.
+    /// The deviation of the noise of a row of precision 1.
     pub noise: f64,
 }
 
@@ -198,28 +199,28 @@ pub(crate) struct Solved {
 }
 
 impl Solved {
-    /// The prior variances of the weights, by column.
-    fn variances(&self, shared: &Shared<'_>) -> Vec<(usize, f64)> {
+    /// The prior deviations of the weights, by column.
+    fn deviations(&self, shared: &Shared<'_>) -> Vec<(usize, f64)> {
         let unit = shared.units.target_unit();
         let of = |(&k, a): (&usize, &f64)| {
             let j = shared.usable[k];
-            (j, (unit * self.inverse_lengths[k] / shared.units.deviation[j]).powi(2) / a)
+            (j, unit * self.inverse_lengths[k] / shared.units.deviation[j] / a.sqrt())
         };
         self.found.active.iter().zip(&self.found.alpha).map(of).collect()
     }
 
-    /// Their mean over the terms.
+    /// The mean of the prior variances over the terms.
     pub fn mean_variance(&self, shared: &Shared<'_>) -> f64 {
         let bias = self.bias.map(|k| shared.usable[k]);
-        let terms = self.variances(shared).into_iter().filter(|v| Some(v.0) != bias);
-        let variances: Vec<f64> = terms.map(|v| v.1).collect();
+        let terms = self.deviations(shared).into_iter().filter(|d| Some(d.0) != bias);
+        let variances: Vec<f64> = terms.map(|d| d.1 * d.1).collect();
         variances.iter().sum::<f64>() / variances.len().max(1) as f64
     }
 
     pub fn state(&self, shared: &Shared<'_>, rows_noise: &NoiseOfRows) -> State {
         let unit = shared.units.target_unit();
-        let noise = rows_noise.of_one(unit * unit * self.found.noise);
-        State { columns: self.variances(shared), noise }
+        let noise = unit * rows_noise.of_one(self.found.noise).sqrt();
+        State { columns: self.deviations(shared), noise }
     }
 }
 
@@ -459,15 +460,15 @@ impl Evidence<'_> {
             ..Options::default()
         };
         let start = run.from.map(|state| {
-            let place = |&(j, variance): &(usize, f64)| {
+            let place = |&(j, deviation): &(usize, f64)| {
                 let k = shared.usable.binary_search(&j).ok()?;
                 let spread = unit * inverse_lengths[k] / shared.units.deviation[j];
-                Some((k, spread * spread / variance))
+                Some((k, (spread / deviation).powi(2)))
             };
             let noise = match noise {
                 Noise::Known(variance) => variance,
                 Noise::Estimated => {
-                    let variance = rows_noise.of_mean(state.noise) / (unit * unit);
+                    let variance = rows_noise.of_mean((state.noise / unit).powi(2));
                     variance.max(1.0 / options.largest_precision)
                 }
             };

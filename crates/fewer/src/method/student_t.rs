@@ -184,9 +184,9 @@ impl Tails<'_> {
         (!self.suspected().is_empty()).then_some(Self { z, ..self.clone() })
     }
 
-    /// All rows alike but those that are more likely gross errors than noise of this variance, which
-    /// are set aside; none where these are the ones that are so already.
-    fn without_gross(&self, y: &[f64], variance: f64) -> Option<Self> {
+    /// All rows alike but those that are more likely gross errors than noise of this deviation,
+    /// which are set aside; none where these are the ones that are so already.
+    fn without_gross(&self, y: &[f64], deviation: f64) -> Option<Self> {
         let own = |i: usize| self.weights.map_or(1.0, |w| w[i]);
         let counted: Vec<usize> = (0..y.len()).filter(|&i| own(i) > 0.0).collect();
         let total: f64 = counted.iter().map(|&i| own(i)).sum();
@@ -200,7 +200,7 @@ impl Tails<'_> {
             // What is far off at first is doubted: without it the terms will tell.
             None => own(i) > 0.0 && self.z[i] > limit,
             Some(_) => {
-                let scale = 0.5 * (variance / self.own_precision(i)).ln();
+                let scale = deviation.ln() - 0.5 * self.own_precision(i).ln();
                 own(i) > 0.0 && odds > self.noise.log_density(self.z[i]) - scale
             }
         };
@@ -506,8 +506,8 @@ impl Evidence<'_> {
             if !aside.is_empty() {
                 let means = model.predict(rows.data.features().select_rows(&aside)?.view())?;
                 for (&i, mean) in aside.iter().zip(means) {
-                    let square = (rows.target[i] - mean).powi(2);
-                    z[i] = (tails.own_precision(i) * square / state.noise).min(f64::MAX);
+                    let square = ((rows.target[i] - mean) / state.noise).powi(2);
+                    z[i] = (tails.own_precision(i) * square).min(f64::MAX);
                 }
             }
             let excess = tails.excess();

@@ -583,17 +583,26 @@ fn unjudged(
 mod tests {
     use super::*;
     use crate::data::DenseView;
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-    /// Stops once, as a deadline does between two folds, and is silent after that.
-    struct StopsOnce(AtomicUsize);
+    /// Stops once, after two folds, as a deadline does, and is silent after that.
+    #[derive(Default)]
+    struct StopsOnce {
+        due: AtomicBool,
+        stopped: AtomicUsize,
+    }
 
     impl Observer for StopsOnce {
+        fn selection(&self, progress: SelectionProgress) {
+            self.due.fetch_or(progress.done == 2, Ordering::Relaxed);
+        }
+
         fn check(&self) -> std::result::Result<(), Interrupted> {
-            match self.0.fetch_add(1, Ordering::Relaxed) {
-                40 => Err(Interrupted),
-                _ => Ok(()),
+            if self.due.swap(false, Ordering::Relaxed) {
+                self.stopped.fetch_add(1, Ordering::Relaxed);
+                return Err(Interrupted);
             }
+            Ok(())
         }
     }
 
@@ -607,11 +616,11 @@ mod tests {
         let entrant = &ENTRANTS[0];
         let settings = settings_of(entrant, &own, &size).unwrap();
         let mut contender = Contender::new(entrant, settings, Score::Mse);
-        let stops = StopsOnce(AtomicUsize::new(0));
+        let stops = StopsOnce::default();
         let until = Until { observer: &stops, deadline: None };
         let folds = CrossValidation::new(5).shuffled(1);
         contender.run(&data, &folds, Score::Mse, &until).unwrap();
-        assert!(stops.0.into_inner() > 40, "it was not stopped");
+        assert_eq!(stops.stopped.into_inner(), 1);
         assert!(contender.scores.is_empty() && contender.late && !contender.racing);
     }
 }

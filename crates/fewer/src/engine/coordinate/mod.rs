@@ -56,7 +56,7 @@ const ENOUGH: (f64, f64) = (0.1, 0.3);
 
 /// Pulls on coefficients without a penalty allow a dual point below this part of the largest
 /// there could be; what they could still gain is added to the gap.
-const FREE_PULL: f64 = 1e-11;
+const FREE_PULL: f64 = 1e-9;
 /// Coefficients without a penalty are taken to end within twice what they are, and so many times
 /// what would explain the target alone. Directions in which they go further are so flat that
 /// less is to be gained there.
