@@ -183,9 +183,9 @@ pub fn stability(
     let stopped = parts.iter().filter(|p| !p.converged).count();
     if stopped > 0 {
         found.notes.push(format!(
-            "{stopped} of {} fits did not converge: raise {}",
-            parts.len(),
-            if method == "blasso" { "draws" } else { "max_iter or max_time" }
+            "{stopped} of {} fits did not converge: raise max_iter or max_time, or draws where it \
+             has them",
+            parts.len()
         ));
     }
     Ok(found)
