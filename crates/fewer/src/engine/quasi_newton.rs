@@ -57,6 +57,13 @@ impl Minimum {
         }
     }
 
+    /// From a start, without bounds; variables are such that the function curves by about 1 in
+    /// each, so that the first step is the gradient itself.
+    pub fn unbounded(start: Vec<f64>) -> Self {
+        let bound = vec![f64::INFINITY; start.len()];
+        Self::new(start, bound.iter().map(|b| -b).collect(), bound, f64::INFINITY)
+    }
+
     /// Where the function is asked for.
     pub fn asks(&self) -> &[f64] {
         &self.trial
@@ -174,8 +181,8 @@ impl Minimum {
         }
         let largest = way.iter().fold(0.0, |a: f64, v| a.max(v.abs()));
         let limit = if self.pairs.is_empty() { 0.1 * self.longest } else { self.longest };
-        self.step =
-            if self.pairs.is_empty() { limit / largest } else { (limit / largest).min(1.0) };
+        let whole = if self.pairs.is_empty() && limit.is_finite() { f64::INFINITY } else { 1.0 };
+        self.step = (limit / largest).min(whole);
         self.direction = way;
         self.ended = !self.advance();
     }

@@ -16,6 +16,7 @@ mod newton;
 mod penalty;
 mod quadratic;
 mod row_space;
+mod smooth;
 mod working_set;
 
 pub use componentwise::Schedule;
@@ -24,7 +25,7 @@ pub(crate) use penalty::Penalty;
 pub(crate) use row_space::RowSpace;
 
 use super::{Observer, Outcome, Progress, Step, Termination, check_memory};
-use crate::design::Design;
+use crate::design::{Design, NarrowRows};
 use crate::error::Result;
 use crate::likelihood::Smooth;
 use crate::linalg::{Matrix, add_combination, axpy};
@@ -105,6 +106,8 @@ pub(crate) struct Coordinate<'a> {
     precise: bool,
     /// Part of what single coefficients could gain that the next step may leave.
     inexact: f64,
+    /// The rows in single precision, for penalties that are all L2.
+    narrow_rows: Option<NarrowRows>,
     /// Where single coefficients are visited instead of working sets solved.
     components: Option<Components>,
     /// The objective of the empty model.
@@ -149,6 +152,7 @@ impl<'a> Coordinate<'a> {
             factored: None,
             precise: false,
             inexact: 0.0,
+            narrow_rows: None,
             components: None,
             null,
             spent: 0.0,
@@ -351,7 +355,10 @@ impl<'a> Coordinate<'a> {
     /// Solves the problem with a penalty.
     pub fn run(&mut self, penalty: &Penalty, options: &Options) -> Result<Outcome> {
         let Some(components) = self.components.take() else {
-            return self.run_on_working_sets(penalty, options);
+            return match self.is_smooth(penalty) {
+                true => self.run_by_gradients(penalty, options),
+                false => self.run_on_working_sets(penalty, options),
+            };
         };
         let outcome = self.run_by_components(&components, penalty, options);
         self.components = Some(components);

@@ -164,7 +164,7 @@ impl Coordinate<'_> {
         Ok((step, true))
     }
 
-    fn intercept_count(&self) -> usize {
+    pub(super) fn intercept_count(&self) -> usize {
         self.intercepts.as_ref().map_or(0, Vec::len)
     }
 
