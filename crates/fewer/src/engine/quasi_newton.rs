@@ -123,6 +123,13 @@ impl Minimum {
         self.turn();
     }
 
+    /// Goes on from a point near the best so far, with a value and a gradient that are better known
+    /// than those it was told.
+    pub fn correct(&mut self, x: Vec<f64>, value: f64, gradient: Vec<f64>) {
+        (self.x, self.value, self.gradient) = (x, value, gradient);
+        self.turn();
+    }
+
     /// A shorter step along the same way, by the parabola through what is known; whether it is any
     /// step at all.
     fn shorten(&mut self, value: f64, promised: f64) -> bool {

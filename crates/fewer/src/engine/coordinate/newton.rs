@@ -195,7 +195,7 @@ impl Coordinate<'_> {
         own
     }
 
-    fn weighted_residual(&self, output: usize) -> Vec<f64> {
+    pub(super) fn weighted_residual(&self, output: usize) -> Vec<f64> {
         let residual = self.likelihood.residual().column(output);
         match self.design.weights() {
             Some(w) => residual.iter().zip(w).map(|(r, w)| r * w).collect(),

@@ -21,8 +21,9 @@ const MOST_LOOKS: usize = 1000;
 const NARROW_PART: usize = 4;
 /// Outputs are taken to curve at least by this much.
 const LEAST_CURVATURE: f64 = 2.5e-3;
-/// Times that a gap may turn out to be wider than it looked.
-const MISTAKES: usize = 3;
+/// Single precision follows what changes; where no more than this part is left of what there was to
+/// gain, the rest is followed from there.
+const NARROW_LEG: f64 = 1e-7;
 
 /// What a look at the rows found.
 struct Point {
@@ -32,14 +33,21 @@ struct Point {
     /// The same of the intercepts.
     intercepts: Vec<f64>,
     intercept_pulls: Vec<f64>,
-    /// Nothing where single precision made it.
+    /// Where it was seen in double precision, and the engine is not there yet.
     eta: Option<Matrix>,
     objective: f64,
 }
 
+impl Point {
+    /// Intercepts and coefficients in units of these scales.
+    fn in_units(&self, scales: &[f64]) -> Vec<f64> {
+        self.intercepts.iter().chain(&self.beta).zip(scales).map(|(v, s)| v * s).collect()
+    }
+}
+
 /// What is said of some rows at their η.
 struct Said {
-    rows: Range<usize>,
+    /// Nothing where single precision made it.
     eta: Option<Matrix>,
     value: f64,
     intercept_pulls: Vec<f64>,
@@ -70,7 +78,17 @@ impl Coordinate<'_> {
         penalty: &Penalty,
         options: &Options,
     ) -> Result<Outcome> {
+        let target = options.tol.max(SMALLEST_GAP) * self.null;
         let mut way = Way::default();
+        let start = self.here(penalty)?;
+        let left = self.left_at(&start, &self.scales(penalty), penalty);
+        self.report_smooth(&start, left, &mut way);
+        if left <= target {
+            let gap = self.gap(penalty, self.dual_point(penalty, &self.usable).value);
+            if gap <= target {
+                return Ok(self.outcome(penalty, gap, 0, Termination::Converged, way.trace));
+            }
+        }
         let narrow = self.narrow_rows.take().or_else(|| self.new_narrow_rows());
         let mut ended = match &narrow {
             Some(narrow) => self.search(Some(narrow), penalty, options, &mut way)?,
@@ -121,46 +139,78 @@ impl Coordinate<'_> {
     ) -> Result<Option<(Termination, f64)>> {
         let target = options.tol.max(SMALLEST_GAP) * self.null;
         let scales = self.scales(penalty);
-        let values = self.intercepts.iter().flatten().copied().chain(self.values(&self.usable));
-        let mut search = Minimum::unbounded(values.zip(&scales).map(|(v, s)| v * s).collect());
+        let start = self.here(penalty)?;
+        let mut search = Minimum::unbounded(start.in_units(&scales));
+        search.tell(start.objective, self.slopes(&start, &scales, penalty));
         let most = (LOOKS + self.usable.len() / COEFFICIENTS_PER_LOOK).min(MOST_LOOKS);
-        let mut reached: Option<Point> = None;
-        let (mut bar, mut mistakes) = (target, 0);
+        // What was left where the engine is, and a point better than that.
+        let mut left_here = self.left_at(&start, &scales, penalty);
+        let mut reached: Option<(f64, Point)> = None;
         let limit = loop {
-            if search.has_ended() || way.looks >= most || mistakes >= MISTAKES {
-                break None;
-            }
-            self.observer.check()?;
-            let point = self.look_at_rows(search.asks(), &scales, narrow, penalty);
-            way.looks += 1;
-            search.tell(point.objective, self.slopes(&point, &scales, penalty));
-            if point.objective > search.best().1 {
-                continue;
-            }
-            let left = self.left_at(&point, &scales, penalty);
-            self.report_smooth(&point, left, way);
-            if left <= bar {
-                let gap = self.move_to_point(&point, penalty)?;
-                if gap <= target {
-                    return Ok(Some((Termination::Converged, gap)));
-                }
-                (bar, mistakes) = (0.1 * left, mistakes + 1);
-            }
-            reached = Some(point);
             if way.iterations >= options.max_iter {
                 break Some(Termination::IterationLimit);
             }
             if options.deadline.is_some_and(|d| Instant::now() >= d) {
                 break Some(Termination::TimeLimit);
             }
-            way.iterations += 1;
+            if way.looks >= most {
+                break None;
+            }
+            let ended = search.has_ended();
+            if !ended {
+                self.observer.check()?;
+                let point = self.look_at_rows(search.asks(), &scales, narrow, penalty);
+                way.looks += 1;
+                search.tell(point.objective, self.slopes(&point, &scales, penalty));
+                if point.objective > search.best().1 {
+                    continue;
+                }
+                way.iterations += 1;
+                let left = self.left_at(&point, &scales, penalty);
+                self.report_smooth(&point, left, way);
+                reached = Some((left, point));
+            }
+            let leg = if narrow.is_some() { NARROW_LEG * left_here } else { 0.0 };
+            let near = |(left, _): &mut (f64, Point)| {
+                *left <= target.max(leg) || ended && *left < 0.1 * left_here
+            };
+            let Some((_, point)) = reached.take_if(near) else {
+                if ended {
+                    break None;
+                }
+                continue;
+            };
+            let gap = self.move_to_point(&point, penalty)?;
+            if gap <= target {
+                return Ok(Some((Termination::Converged, gap)));
+            }
+            let exact = self.here(penalty)?;
+            let slopes = self.slopes(&exact, &scales, penalty);
+            search.correct(exact.in_units(&scales), exact.objective, slopes);
+            left_here = self.left_at(&exact, &scales, penalty);
         };
-        let Some(point) = reached else { return Ok(None) };
-        let gap = self.move_to_point(&point, penalty)?;
+        if let Some((_, point)) = reached {
+            self.move_to_point(&point, penalty)?;
+        }
+        let gap = self.gap(penalty, self.dual_point(penalty, &self.usable).value);
         Ok(if gap <= target {
             Some((Termination::Converged, gap))
         } else {
             limit.map(|limit| (limit, gap))
+        })
+    }
+
+    /// The point where the engine is.
+    fn here(&mut self, penalty: &Penalty) -> Result<Point> {
+        self.look_at_all()?;
+        let pull = |c: usize| self.weighted_residual(c).iter().sum();
+        Ok(Point {
+            beta: self.values(&self.usable),
+            pulls: self.usable.iter().map(|&v| self.gradient[v]).collect(),
+            intercepts: self.intercepts.clone().unwrap_or_default(),
+            intercept_pulls: (0..self.intercept_count()).map(pull).collect(),
+            eta: None,
+            objective: self.objective(penalty),
         })
     }
 
@@ -182,6 +232,7 @@ impl Coordinate<'_> {
         intercepts.chain(coefficients).map(unit).collect()
     }
 
+    /// Looks at the rows; in single precision at what has changed since the engine was where it is.
     fn look_at_rows(
         &self,
         at: &[f64],
@@ -192,17 +243,18 @@ impl Coordinate<'_> {
         let values: Vec<f64> = at.iter().zip(scales).map(|(v, s)| v / s).collect();
         let (intercepts, beta) = values.split_at(self.intercept_count());
         let (columns, outputs) = (self.smooth_columns(), self.outputs());
-        let betas = Matrix::from_columns(columns.len(), outputs, beta.to_vec());
         let weights = self.design.weights();
         let of_rows = |rows: Range<usize>, eta: &mut Matrix| {
             for c in 0..outputs {
                 let own = eta.column_mut(c);
-                if let Some(b) = intercepts.get(c) {
-                    own.iter_mut().for_each(|e| *e += b);
-                }
-                if let Some(offset) = &self.offset {
+                let mut shift = intercepts.get(c).copied().unwrap_or(0.0);
+                if narrow.is_some() {
+                    shift -= self.intercepts.as_ref().map_or(0.0, |b| b[c]);
+                    axpy(1.0, &self.eta.column(c)[rows.clone()], own);
+                } else if let Some(offset) = &self.offset {
                     axpy(1.0, &offset.column(c)[rows.clone()], own);
                 }
+                own.iter_mut().for_each(|e| *e += shift);
             }
             let there = narrow.is_none().then(|| eta.clone());
             let value = self.likelihood.of_rows(rows.clone(), eta);
@@ -211,18 +263,28 @@ impl Coordinate<'_> {
                 None => eta.column(c).iter().sum::<f64>(),
             };
             let intercept_pulls = (0..intercepts.len()).map(pull).collect();
-            Said { rows, eta: there, value, intercept_pulls }
+            for c in (0..outputs).filter(|_| narrow.is_some()) {
+                axpy(-1.0, &self.likelihood.residual().column(c)[rows.clone()], eta.column_mut(c));
+            }
+            Said { eta: there, value, intercept_pulls }
         };
-        let (pulls, said) = match narrow {
-            Some(narrow) => narrow.round_trip(weights, &betas, of_rows),
+        let (mut pulls, mut said);
+        match narrow {
+            Some(narrow) => {
+                let moved = self.usable.iter().zip(beta).map(|(&v, b)| b - self.beta[v]);
+                let moved = Matrix::from_columns(columns.len(), outputs, moved.collect());
+                (pulls, said) = narrow.round_trip(weights, &moved, of_rows);
+                let before = self.usable.iter().map(|&v| self.gradient[v]);
+                pulls.as_mut_slice().iter_mut().zip(before).for_each(|(p, g)| *p += g);
+            }
             None => {
                 let each: Vec<Vec<f64>> =
-                    (0..outputs).map(|c| betas.column(c).to_vec()).collect();
+                    beta.chunks_exact(columns.len()).map(<[f64]>::to_vec).collect();
                 let mut eta = self.design.apply_each(columns, &each);
-                let said = of_rows(0..eta.rows(), &mut eta);
-                (self.design.apply_transpose_each(columns, &eta), vec![said])
+                said = vec![of_rows(0..eta.rows(), &mut eta)];
+                pulls = self.design.apply_transpose_each(columns, &eta);
             }
-        };
+        }
         let mut intercept_pulls = vec![0.0; intercepts.len()];
         let penalties = self.usable.iter().zip(beta).map(|(&v, b)| penalty.value(v, *b));
         let mut objective = penalties.sum::<f64>();
@@ -230,13 +292,12 @@ impl Coordinate<'_> {
             objective += of_block.value;
             axpy(1.0, &of_block.intercept_pulls, &mut intercept_pulls);
         }
-        let all = said.into_iter().find(|s| s.rows.len() == self.design.rows());
         Point {
             beta: beta.to_vec(),
             pulls: pulls.as_slice().to_vec(),
             intercepts: intercepts.to_vec(),
             intercept_pulls,
-            eta: all.and_then(|s| s.eta),
+            eta: said.pop().and_then(|s| s.eta),
             objective,
         }
     }
