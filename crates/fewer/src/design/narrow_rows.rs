@@ -2,7 +2,9 @@
 //! at hand when its η have become something else.
 
 use super::Design;
-use crate::linalg::{Matrix, Tile, add_block_product, add_block_transpose_product, axpy};
+use crate::linalg::{
+    Matrix, Tile, add_block_product, add_block_transpose_product, axpy, expect_to_fill, narrow_into,
+};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -39,6 +41,7 @@ impl NarrowRows {
         let block = block / ROWS.0 * ROWS.0;
         let size = block * chosen.len().next_multiple_of(COLUMNS);
         let mut values = vec![0.0; rows.div_ceil(block) * size];
+        expect_to_fill(&values);
         let dense = design.raw().as_dense().filter(|_| design.reads_in_place());
         values.par_chunks_mut(size.max(1)).enumerate().for_each(|(b, out)| {
             let own = b * block..((b + 1) * block).min(rows);
@@ -50,9 +53,7 @@ impl NarrowRows {
                 let (centre, scale) = design.units(chosen[k]);
                 match dense.and_then(|x| x.column_slice(chosen[k])) {
                     Some(column) => {
-                        let factor = 1.0 / (scale * units[k]);
-                        let column = out.iter_mut().zip(&column[own.clone()]);
-                        column.for_each(|(o, v)| *o = ((v - centre) * factor) as f32);
+                        narrow_into(&column[own.clone()], centre, 1.0 / (scale * units[k]), out);
                     }
                     None => {
                         let column = out[..own.len()].iter_mut().enumerate();

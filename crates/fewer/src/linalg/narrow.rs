@@ -111,6 +111,51 @@ impl pulp::WithSimd for AddMultipleOfProduct<'_> {
     }
 }
 
+/// (x − centre)·factor in single precision.
+pub fn narrow_into(x: &[f64], centre: f64, factor: f64, out: &mut [f32]) {
+    pulp::Arch::new().dispatch(NarrowInto { x, centre, factor, out })
+}
+
+struct NarrowInto<'a> {
+    x: &'a [f64],
+    centre: f64,
+    factor: f64,
+    out: &'a mut [f32],
+}
+
+impl pulp::WithSimd for NarrowInto<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        for (o, v) in self.out.iter_mut().zip(self.x) {
+            *o = ((v - self.centre) * self.factor) as f32;
+        }
+    }
+}
+
+/// Asks for large pages for values that are yet to be written, if they are many: the first touch of
+/// a page costs more than all that is written there.
+pub fn expect_to_fill(values: &Vec<f32>) {
+    #[cfg(target_os = "linux")]
+    {
+        const PAGE: usize = 4096;
+        const MANY: usize = 1 << 22;
+        let bytes = 4 * values.capacity();
+        if bytes >= MANY {
+            let start = values.as_ptr() as usize;
+            let (first, end) = (start.next_multiple_of(PAGE), start + bytes);
+            let whole = (end - first) / PAGE * PAGE;
+            #[allow(unsafe_code)] // the pages are the vector's own, and advice changes no value
+            unsafe {
+                libc::madvise(first as *mut libc::c_void, whole, libc::MADV_HUGEPAGE)
+            };
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = values;
+}
+
 /// Columns that are taken together.
 const TOGETHER: usize = 4;
 /// Groups of columns whose products are added up in single precision.
