@@ -130,6 +130,18 @@ impl Minimum {
         self.turn();
     }
 
+    /// The same within other bounds.
+    pub fn correct_within(
+        &mut self,
+        (lower, upper): (Vec<f64>, Vec<f64>),
+        x: Vec<f64>,
+        value: f64,
+        gradient: Vec<f64>,
+    ) {
+        (self.lower, self.upper) = (lower, upper);
+        self.correct(x, value, gradient);
+    }
+
     /// A shorter step along the same way, by the parabola through what is known; whether it is any
     /// step at all.
     fn shorten(&mut self, value: f64, promised: f64) -> bool {

@@ -13,6 +13,7 @@ mod hessian;
 mod intercepts;
 mod narrow;
 mod newton;
+mod orthants;
 mod penalty;
 mod quadratic;
 mod row_space;
@@ -598,7 +599,11 @@ impl<'a> Coordinate<'a> {
             // A step costs more than the pass over all columns that would show what is missing.
             let large = self.working.len().pow(2) as f64 > PRODUCT_SPEED * self.beta.len() as f64;
             let enough = if large { ENOUGH.1 } else { ENOUGH.0 };
-            return self.descend_by_newton(penalty, tolerance.max(enough * gap));
+            let tolerance = tolerance.max(enough * gap);
+            return match self.descend_by_gradients(penalty, tolerance)? {
+                Some(moved) => Ok(moved),
+                None => self.descend_by_newton(penalty, tolerance),
+            };
         }
         let columns = self.working.columns().to_vec();
         let own = penalty.of(&columns);

@@ -187,7 +187,7 @@ impl Coordinate<'_> {
     }
 
     /// No penalty on the intercepts, then that of the working coefficients.
-    fn own_penalty(&self, variables: &[usize], penalty: &Penalty) -> Penalty {
+    pub(super) fn own_penalty(&self, variables: &[usize], penalty: &Penalty) -> Penalty {
         let mut own = penalty.of(variables);
         let free = vec![0.0; self.intercept_count()];
         own.l1.splice(..0, free.iter().copied());
@@ -228,7 +228,7 @@ impl Coordinate<'_> {
         pulls
     }
 
-    fn working_gap(&self, variables: &[usize], own: &Penalty, pulls: &[f64]) -> f64 {
+    pub(super) fn working_gap(&self, variables: &[usize], own: &Penalty, pulls: &[f64]) -> f64 {
         let free = self.intercept_count();
         if (free..own.l1.len()).all(|k| own.is_free(k)) {
             let each = variables.iter().zip(&pulls[free..]);

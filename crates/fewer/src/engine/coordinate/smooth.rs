@@ -10,13 +10,15 @@ use std::ops::Range;
 use std::time::Instant;
 
 /// Second derivatives of fewer coefficients cost less than they save.
-const FEWEST: usize = 64;
+const FEWEST: usize = 16;
 /// Looks at the rows, and for how many coefficients one more, after which second derivatives are
 /// the faster way: a step of Newton's costs as much as some tenths of a look for each.
 const LOOKS: usize = 100;
 const COEFFICIENTS_PER_LOOK: usize = 10;
 /// More looks than these are not worth waiting for.
 const MOST_LOOKS: usize = 1000;
+/// Steps after which it is judged how long the way is.
+const JUDGED_AFTER: usize = 40;
 /// Part of the memory limit that the rows may take in single precision.
 const NARROW_PART: usize = 4;
 /// Outputs are taken to curve at least by this much.
@@ -26,21 +28,21 @@ const LEAST_CURVATURE: f64 = 2.5e-3;
 const NARROW_LEG: f64 = 1e-7;
 
 /// What a look at the rows found.
-struct Point {
+pub(super) struct Point {
     /// Usable coefficients, in their order, and the pulls on them.
-    beta: Vec<f64>,
-    pulls: Vec<f64>,
+    pub beta: Vec<f64>,
+    pub pulls: Vec<f64>,
     /// The same of the intercepts.
-    intercepts: Vec<f64>,
-    intercept_pulls: Vec<f64>,
+    pub intercepts: Vec<f64>,
+    pub intercept_pulls: Vec<f64>,
     /// Where it was seen in double precision, and the engine is not there yet.
-    eta: Option<Matrix>,
-    objective: f64,
+    pub eta: Option<Matrix>,
+    pub objective: f64,
 }
 
 impl Point {
     /// Intercepts and coefficients in units of these scales.
-    fn in_units(&self, scales: &[f64]) -> Vec<f64> {
+    pub(super) fn in_units(&self, scales: &[f64]) -> Vec<f64> {
         self.intercepts.iter().chain(&self.beta).zip(scales).map(|(v, s)| v * s).collect()
     }
 }
@@ -114,7 +116,7 @@ impl Coordinate<'_> {
         Ok(Outcome { trace, ..outcome })
     }
 
-    fn new_narrow_rows(&self) -> Option<NarrowRows> {
+    pub(super) fn new_narrow_rows(&self) -> Option<NarrowRows> {
         let columns = self.smooth_columns();
         let fits = NarrowRows::bytes(self.design.rows(), columns.len())
             <= self.memory_limit / NARROW_PART;
@@ -146,6 +148,7 @@ impl Coordinate<'_> {
         // What was left where the engine is, and a point better than that.
         let mut left_here = self.left_at(&start, &scales, penalty);
         let mut reached: Option<(f64, Point)> = None;
+        let mut lefts = vec![left_here];
         let limit = loop {
             if way.iterations >= options.max_iter {
                 break Some(Termination::IterationLimit);
@@ -153,7 +156,7 @@ impl Coordinate<'_> {
             if options.deadline.is_some_and(|d| Instant::now() >= d) {
                 break Some(Termination::TimeLimit);
             }
-            if way.looks >= most {
+            if way.looks >= most || way.looks + looks_to_go(&lefts, target) > 2 * most {
                 break None;
             }
             let ended = search.has_ended();
@@ -168,6 +171,7 @@ impl Coordinate<'_> {
                 way.iterations += 1;
                 let left = self.left_at(&point, &scales, penalty);
                 self.report_smooth(&point, left, way);
+                lefts.push(left);
                 reached = Some((left, point));
             }
             let leg = if narrow.is_some() { NARROW_LEG * left_here } else { 0.0 };
@@ -201,7 +205,7 @@ impl Coordinate<'_> {
     }
 
     /// The point where the engine is.
-    fn here(&mut self, penalty: &Penalty) -> Result<Point> {
+    pub(super) fn here(&mut self, penalty: &Penalty) -> Result<Point> {
         self.look_at_all()?;
         let pull = |c: usize| self.weighted_residual(c).iter().sum();
         Ok(Point {
@@ -215,7 +219,7 @@ impl Coordinate<'_> {
     }
 
     /// Units of intercepts and coefficients in which the objective curves by about 1.
-    fn scales(&self, penalty: &Penalty) -> Vec<f64> {
+    pub(super) fn scales(&self, penalty: &Penalty) -> Vec<f64> {
         let weights = self.design.weights();
         let total: f64 = weights.map_or(self.design.rows() as f64, |w| w.iter().sum());
         let mean = |c: usize| {
@@ -233,7 +237,7 @@ impl Coordinate<'_> {
     }
 
     /// Looks at the rows; in single precision at what has changed since the engine was where it is.
-    fn look_at_rows(
+    pub(super) fn look_at_rows(
         &self,
         at: &[f64],
         scales: &[f64],
@@ -311,7 +315,7 @@ impl Coordinate<'_> {
     }
 
     /// Derivatives of the objective in units of the scales.
-    fn slopes(&self, point: &Point, scales: &[f64], penalty: &Penalty) -> Vec<f64> {
+    pub(super) fn slopes(&self, point: &Point, scales: &[f64], penalty: &Penalty) -> Vec<f64> {
         let intercepts = point.intercept_pulls.iter().map(|q| -q);
         let each = self.usable.iter().zip(point.beta.iter().zip(&point.pulls));
         let coefficients = each.map(|(&v, (b, q))| penalty.l2[v] * b - q);
@@ -334,6 +338,13 @@ impl Coordinate<'_> {
 
     /// Goes where a look was, and to the best intercepts there; the duality gap.
     fn move_to_point(&mut self, point: &Point, penalty: &Penalty) -> Result<f64> {
+        self.go_to_point(point)?;
+        self.look_at_all()?;
+        Ok(self.gap(penalty, self.dual_point(penalty, &self.usable).value))
+    }
+
+    /// The way there.
+    pub(super) fn go_to_point(&mut self, point: &Point) -> Result<()> {
         self.beta.fill(0.0);
         self.usable.iter().zip(&point.beta).for_each(|(&v, b)| self.beta[v] = *b);
         if let Some(intercepts) = &mut self.intercepts {
@@ -352,7 +363,17 @@ impl Coordinate<'_> {
             }
             None => self.move_to_beta()?,
         }
-        self.look_at_all()?;
-        Ok(self.gap(penalty, self.dual_point(penalty, &self.usable).value))
+        Ok(())
     }
+}
+
+/// How many more steps it takes, by what was left after each, at the rate of the second half.
+fn looks_to_go(lefts: &[f64], target: f64) -> usize {
+    let (done, half) = (lefts.len() - 1, lefts.len() / 2);
+    if done < JUDGED_AFTER || !lefts[half].is_finite() {
+        return 0;
+    }
+    let rate = (lefts[half] / lefts[done]).ln() / (done - half) as f64;
+    let needed = (lefts[done] / target).ln() / rate.max(f64::MIN_POSITIVE);
+    needed.clamp(0.0, 1e9) as usize
 }
