@@ -376,9 +376,8 @@ fn the_gap_bounds_what_is_left_of_a_tall_ridge() {
     let (rows, columns) = (200, 40);
     for seed in 0..6 {
         let (p, labels) = three_classes(50 + seed, rows, columns);
-        let by_columns: Vec<f64> = (0..rows * columns)
-            .map(|k| p.x[k % rows * columns + k / rows])
-            .collect();
+        let by_columns: Vec<f64> =
+            (0..rows * columns).map(|k| p.x[k % rows * columns + k / rows]).collect();
         let view = match seed % 2 {
             0 => p.view(),
             _ => DenseView::by_columns(&by_columns, rows, columns).unwrap(),
@@ -390,12 +389,9 @@ fn the_gap_bounds_what_is_left_of_a_tall_ridge() {
         }
         if seed >= 2 {
             let shift = |i: usize| (i as f64).sin();
-            data = data.with_offset(Matrix::from_columns(
-                rows,
-                3,
-                (0..3 * rows).map(shift).collect(),
-            ))
-            .unwrap();
+            data = data
+                .with_offset(Matrix::from_columns(rows, 3, (0..3 * rows).map(shift).collect()))
+                .unwrap();
         }
         let mut factors = vec![1.0; columns];
         if seed % 3 == 0 {

@@ -109,6 +109,8 @@ pub(crate) struct Coordinate<'a> {
     inexact: f64,
     /// The rows in single precision, for penalties that are all L2.
     narrow_rows: Option<NarrowRows>,
+    /// Whether L-BFGS has not got there with this penalty.
+    strayed: bool,
     /// Where single coefficients are visited instead of working sets solved.
     components: Option<Components>,
     /// The objective of the empty model.
@@ -154,6 +156,7 @@ impl<'a> Coordinate<'a> {
             precise: false,
             inexact: 0.0,
             narrow_rows: None,
+            strayed: false,
             components: None,
             null,
             spent: 0.0,
@@ -369,6 +372,7 @@ impl<'a> Coordinate<'a> {
     fn run_on_working_sets(&mut self, penalty: &Penalty, options: &Options) -> Result<Outcome> {
         let target = options.tol.max(SMALLEST_GAP) * self.null;
         let mut alive: Vec<usize> = self.usable.clone();
+        self.strayed = false;
         let strong = self.solved.take();
         let reach = self.reach(penalty)?;
         // Tibshirani et al. 2012: pulls change no faster than λ does, mostly.
@@ -599,8 +603,8 @@ impl<'a> Coordinate<'a> {
             // A step costs more than the pass over all columns that would show what is missing.
             let large = self.working.len().pow(2) as f64 > PRODUCT_SPEED * self.beta.len() as f64;
             let enough = if large { ENOUGH.1 } else { ENOUGH.0 };
-            let tolerance = tolerance.max(enough * gap);
-            return match self.descend_by_gradients(penalty, tolerance)? {
+            let (least, tolerance) = (tolerance, tolerance.max(enough * gap));
+            return match self.descend_by_gradients(penalty, 5.0 * least)? {
                 Some(moved) => Ok(moved),
                 None => self.descend_by_newton(penalty, tolerance),
             };

@@ -118,8 +118,8 @@ impl Coordinate<'_> {
 
     pub(super) fn new_narrow_rows(&self) -> Option<NarrowRows> {
         let columns = self.smooth_columns();
-        let fits = NarrowRows::bytes(self.design.rows(), columns.len())
-            <= self.memory_limit / NARROW_PART;
+        let fits =
+            NarrowRows::bytes(self.design.rows(), columns.len()) <= self.memory_limit / NARROW_PART;
         let dense = self.design.raw().as_sparse().is_none();
         let unit = |&j: &usize| if self.squares[j] > 0.0 { self.squares[j].sqrt() } else { 1.0 };
         (dense && fits)
@@ -328,9 +328,7 @@ impl Coordinate<'_> {
         let free = point.intercept_pulls.iter().zip(scales).map(|(q, s)| 0.5 * (q / s).powi(2));
         let each = self.usable.iter().zip(point.beta.iter().zip(&point.pulls));
         let coefficients = each.map(|(&v, (&b, &q))| match penalty.l2[v] {
-            0.0 => {
-                free_slack(q.abs(), b, self.square(v), 2.0 * self.null).unwrap_or(f64::INFINITY)
-            }
+            0.0 => free_slack(q.abs(), b, self.square(v), 2.0 * self.null).unwrap_or(f64::INFINITY),
             l2 => (q - l2 * b).powi(2) / (2.0 * l2),
         });
         free.sum::<f64>() + coefficients.sum::<f64>()
@@ -368,9 +366,9 @@ impl Coordinate<'_> {
 }
 
 /// How many more steps it takes, by what was left after each, at the rate of the second half.
-fn looks_to_go(lefts: &[f64], target: f64) -> usize {
+pub(super) fn looks_to_go(lefts: &[f64], target: f64) -> usize {
     let (done, half) = (lefts.len() - 1, lefts.len() / 2);
-    if done < JUDGED_AFTER || !lefts[half].is_finite() {
+    if done < JUDGED_AFTER || !lefts[half].is_finite() || lefts[done] <= target {
         return 0;
     }
     let rate = (lefts[half] / lefts[done]).ln() / (done - half) as f64;
