@@ -124,8 +124,9 @@ def auto(
     for name, value in (("cv", cv), ("cv_repeats", cv_repeats)):
         if value is not None and not isinstance(value, numbers.Integral):
             raise ValueError(
-                f"{name} = {value!r}: auto makes its own folds, of which a whole number is "
-                "expected; the methods themselves take splitters and (train, test) pairs"
+                f"{name}: auto makes its own folds, of which a whole number is expected, not a "
+                f"{type(value).__name__}; the methods themselves take splitters and (train, test) "
+                "pairs"
             )
     if max_time is not None and not (isinstance(max_time, numbers.Real) and max_time < math.inf):
         raise ValueError(f"max_time = {max_time!r}: a finite number of seconds, or None, is expected")

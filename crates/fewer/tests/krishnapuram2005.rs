@@ -419,6 +419,49 @@ fn the_gap_bounds_what_is_left_of_a_tall_ridge() {
     }
 }
 
+/// With weights in most of many columns L-BFGS goes through the signs: to the same optimum, with a
+/// gap that is true, for elastic nets, weights, intercepts and both orders of the values.
+#[test]
+fn many_terms_have_the_same_optimum() {
+    let (rows, columns) = (500, 130);
+    let (p, labels) = three_classes(70, rows, columns);
+    let by_columns: Vec<f64> =
+        (0..rows * columns).map(|k| p.x[k % rows * columns + k / rows]).collect();
+    let by_columns = DenseView::by_columns(&by_columns, rows, columns).unwrap();
+    let weights: Vec<f64> = (0..rows).map(|i| [1.0, 0.0, 2.5, 1.0][i % 4]).collect();
+    for k in 0..4 {
+        let view = if k % 2 == 0 { p.view() } else { by_columns };
+        let mut data = Dataset::new(view, Target::labels(labels.clone())).unwrap();
+        if k == 3 {
+            data = data.with_weights(&weights).unwrap();
+        }
+        let which = [Parameterization::Reference, Parameterization::Symmetric][k / 2];
+        let method = SMLR::new()
+            .lam_ratio(0.005)
+            .l1_ratio(if k == 1 { 0.5 } else { 1.0 })
+            .fit_intercept(if k == 2 { Intercept::None } else { Intercept::Free })
+            .parameterization(which);
+        let other = method.clone().solver(Solver::Componentwise).tol(1e-9).max_iter(100_000);
+        let other = other.fit(&data).unwrap();
+        assert!(other.report().termination.is_converged(), "{k}");
+        let best = method.clone().tol(1e-12).n_jobs(1).fit(&data).unwrap();
+        assert!(best.n_terms() > 100, "{k}: {}", best.n_terms());
+        let least = best.report().objective;
+        assert!((other.report().objective / least - 1.0).abs() < 1e-7, "{k}");
+        let same = method.clone().tol(1e-12).n_jobs(3).fit(&data).unwrap();
+        assert_eq!(same.report().objective, least);
+        assert_eq!(same.coefficients_of(0), best.coefficients_of(0));
+        let empty = SMLR::new().lam(1e12).fit(&data).unwrap().report().objective;
+        for (tol, steps) in [(0.1, 100), (1e-2, 100), (1e-4, 100), (1e-8, 100), (1e-8, 3)] {
+            let model = method.clone().tol(tol).max_iter(steps).fit(&data).unwrap();
+            let (left, report) = (model.report().objective - least, model.report());
+            let claim = report.certificate.value;
+            assert!(steps == 3 || claim <= tol, "{k} {tol}: {claim:e}");
+            assert!(left <= claim * empty + 1e-12 * empty, "{k} {tol}: {left:e} {claim:e}");
+        }
+    }
+}
+
 #[test]
 fn a_tall_ridge_has_the_same_bits_for_any_number_of_threads() {
     let (p, labels) = three_classes(60, 2500, 70);
