@@ -129,7 +129,7 @@ def auto(
                 "pairs"
             )
     if max_time is not None and not (isinstance(max_time, numbers.Real) and max_time < math.inf):
-        raise ValueError(f"max_time = {max_time!r}: a finite number of seconds, or None, is expected")
+        raise ValueError(f"max_time = {max_time!r}: a finite number of seconds or None is expected")
     given, problem = reader._problem(X, y, sample_weight)
     names = ("max_terms", "standardize", "memory_limit", "random_state", "n_jobs", "class_weight")
     settings = {name: given[name] for name in names if given.get(name) is not None}
