@@ -121,11 +121,11 @@ def auto(
         raise ValueError("class_weight is for classes, and y holds numbers: leave it out")
     else:
         reader = SparseRegressor(**shared)  # type: ignore[arg-type]
-    for name, value in (("cv", cv), ("cv_repeats", cv_repeats)):
-        if value is not None and not isinstance(value, numbers.Integral):
+    for name, count in (("cv", cv), ("cv_repeats", cv_repeats)):
+        if count is not None and not isinstance(count, numbers.Integral):
             raise ValueError(
                 f"{name}: auto makes its own folds, of which a whole number is expected, not a "
-                f"{type(value).__name__}; the methods themselves take splitters and (train, test) "
+                f"{type(count).__name__}; the methods themselves take splitters and (train, test) "
                 "pairs"
             )
     if max_time is not None and not (isinstance(max_time, numbers.Real) and max_time < math.inf):
