@@ -13,6 +13,8 @@ from papers.experiment import Array, data_folder
 
 Labels = npt.NDArray[np.str_]
 Rows = npt.NDArray[np.intp]
+# Features, classes, and the training and test rows of each part.
+Divided = tuple[Array, Labels, list[tuple[Rows, Rows]]]
 
 
 def read(name: str) -> tuple[Array, Labels]:

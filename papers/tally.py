@@ -39,13 +39,13 @@ class Tally:
         self._certificate = 0.0
         self._unfinished = 0
 
-    def add(self, arm: str, model: Any, loss: float) -> None:
-        """One fit, with what it costs on the test rows."""
+    def add(self, arm: str, model: Any, loss: float, terms: int | None = None) -> None:
+        """One fit, with what it costs on the test rows; its terms are the weights it keeps."""
         self._losses[arm].append(loss)
         if not model.converged_:
             self._unfinished += 1
             return
-        self._terms[arm].append(weights_kept(model))
+        self._terms[arm].append(weights_kept(model) if terms is None else terms)
         if _variant(model) != "paper":
             self._certificate = max(self._certificate, float(model.certificate_))
 

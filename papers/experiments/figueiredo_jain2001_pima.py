@@ -8,7 +8,7 @@ import numpy as np
 
 from papers.data import read
 from papers.experiment import Experiment, Published, Quantity, Reference, generator
-from papers.kernel_probit import LABELS, NOTE, Part, add_fits, errors, quantities
+from papers.kernel_probit import LABELS, NOTE, RELEVANCE, Part, add_fits, errors, quantities
 from papers.tally import Tally, loss_and_terms
 
 WIDTH = 4.0
@@ -73,7 +73,12 @@ EXPERIMENT = Experiment(
     repetitions=30,
     quick_repetitions=2,
     quantities=(
-        *quantities("errors of 332", (Published("61"), Published("6")), _MEASURED),
+        *quantities(
+            "errors of 332",
+            (Published("61"), Published("6")),
+            _MEASURED,
+            relevance=(Published("65", recalled=True), Published("4", recalled=True)),
+        ),
         Quantity(
             "logistic regression: errors of 332",
             "logistic",
@@ -82,7 +87,7 @@ EXPERIMENT = Experiment(
         ),
         *(
             quantity
-            for arm, label in LABELS.items()
+            for arm, label in (*LABELS.items(), (RELEVANCE, "RVM"))
             for quantity in loss_and_terms(
                 f"random_{arm}", f"random splits, {label}", "errors of 332", "kernels"
             )

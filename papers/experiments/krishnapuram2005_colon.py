@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from papers import multinomial
-from papers.data import read, stratified_folds
+from papers.data import Divided, read, stratified_folds
 from papers.experiment import Experiment, generator
 from papers.multinomial import (
     GENES,
@@ -19,11 +19,15 @@ from papers.multinomial import (
 FOLDS = 10
 
 
+def divided(seed: int) -> Divided:
+    """One cross-validation, of logarithms."""
+    X, y = read("colon.csv.gz")
+    return np.log10(X), y, list(stratified_folds(generator(seed), y, FOLDS))
+
+
 def run(seed: int) -> dict[str, float]:
     """One cross-validation; errors of all 62 rows."""
-    X, y = read("colon.csv.gz")
-    parts = stratified_folds(generator(seed), y, FOLDS)
-    return multinomial.run(seed, np.log10(X), y, parts, LINEAR_KERNEL, GENES)
+    return multinomial.run(seed, *divided(seed), LINEAR_KERNEL, GENES)
 
 
 EXPERIMENT = Experiment(

@@ -5,19 +5,23 @@ from __future__ import annotations
 import numpy as np
 
 from papers import multinomial
-from papers.data import read, split
+from papers.data import Divided, read, split
 from papers.experiment import Experiment, generator
 from papers.multinomial import PAPER, PROTOCOL, RBF, all_quantities, quantities
 
 PER_GROUP, GROUP = 20, 50
 
 
-def run(seed: int) -> dict[str, float]:
-    """One split; errors on the 120 rows left."""
+def divided(seed: int) -> Divided:
+    """One split."""
     X, y = read("crabs.csv")
     # Fifty rows in turn of each colour and sex.
-    parts = [split(generator(seed), np.arange(len(y)) // GROUP, PER_GROUP)]
-    return multinomial.run(seed, X, y, parts, RBF)
+    return X, y, [split(generator(seed), np.arange(len(y)) // GROUP, PER_GROUP)]
+
+
+def run(seed: int) -> dict[str, float]:
+    """One split; errors on the 120 rows left."""
+    return multinomial.run(seed, *divided(seed), RBF)
 
 
 EXPERIMENT = Experiment(

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from papers import multinomial
-from papers.data import folds, read
+from papers.data import Divided, folds, read
 from papers.experiment import Experiment, generator
 from papers.multinomial import OVERLAPPING, PAPER, PROTOCOL, all_quantities, quantities
 
 FOLDS = 10
 
 
+def divided(seed: int) -> Divided:
+    """One cross-validation."""
+    X, y = read("fgl.csv")
+    return X, y, list(folds(generator(seed), len(y), FOLDS))
+
+
 def run(seed: int) -> dict[str, float]:
     """One cross-validation; errors of all 214 rows."""
-    X, y = read("fgl.csv")
-    return multinomial.run(seed, X, y, folds(generator(seed), len(y), FOLDS), OVERLAPPING)
+    return multinomial.run(seed, *divided(seed), OVERLAPPING)
 
 
 EXPERIMENT = Experiment(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from papers import multinomial
-from papers.data import read
+from papers.data import Divided, read
 from papers.experiment import Array, Experiment
 from papers.multinomial import (
     GENES,
@@ -27,14 +27,24 @@ def processed(X: Array, count: int) -> Array:
     return out
 
 
-def run(seed: int) -> dict[str, float]:
-    """The split that comes with the data; the seed draws the inner folds."""
+def unprocessed() -> Divided:
+    """The split that comes with the data."""
     train, test = read("golub.train.csv.gz"), read("golub.test.csv.gz")
     X, y = (np.concatenate(pair) for pair in zip(train, test, strict=True))
     rows, count = np.arange(len(y)), len(train[1])
-    parts = [(rows[:count], rows[count:])]
-    found = multinomial.run(seed, processed(X, count), y, parts, LINEAR_KERNEL, GENES)
-    raw = multinomial.run(seed, X, y, parts, RAW_GENES)
+    return X, y, [(rows[:count], rows[count:])]
+
+
+def divided(_seed: int) -> Divided:
+    """The same, prepared as usual."""
+    X, y, parts = unprocessed()
+    return processed(X, len(parts[0][0])), y, parts
+
+
+def run(seed: int) -> dict[str, float]:
+    """The split that comes with the data; the seed draws the inner folds."""
+    found = multinomial.run(seed, *divided(seed), LINEAR_KERNEL, GENES)
+    raw = multinomial.run(seed, *unprocessed(), RAW_GENES)
     return (
         raw
         | found

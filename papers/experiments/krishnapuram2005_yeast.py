@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from papers import multinomial
-from papers.data import read, stratified_folds
+from papers.data import Divided, read, stratified_folds
 from papers.experiment import Experiment, generator
 from papers.multinomial import (
     FEATURES,
@@ -17,11 +17,15 @@ from papers.multinomial import (
 FOLDS = 10
 
 
+def divided(seed: int) -> Divided:
+    """One cross-validation."""
+    X, y = read("yeast_brown3.csv")
+    return X, y, list(stratified_folds(generator(seed), y, FOLDS))
+
+
 def run(seed: int) -> dict[str, float]:
     """One cross-validation; errors of all 186 rows."""
-    X, y = read("yeast_brown3.csv")
-    parts = stratified_folds(generator(seed), y, FOLDS)
-    return multinomial.run(seed, X, y, parts, LINEAR_KERNEL, FEATURES)
+    return multinomial.run(seed, *divided(seed), LINEAR_KERNEL, FEATURES)
 
 
 EXPERIMENT = Experiment(

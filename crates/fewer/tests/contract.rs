@@ -8,7 +8,7 @@ use fewer::basis::{RowKernel, UserFunction};
 use fewer::data::{Dataset, DenseView, Features, SparseMatrix, Target};
 use fewer::engine::Silent;
 use fewer::method::{METHODS, Task};
-use fewer::model::Model;
+use fewer::model::{Model, Report};
 use std::sync::Arc;
 use support::{Problem, Random, distance};
 
@@ -51,6 +51,9 @@ fn methods() -> Vec<(&'static str, &'static str)> {
         ("rvm", r#"{"basis": "linear", "solver": "block"}"#),
         ("rvm", r#"{"basis": "rbf", "solver": "block"}"#),
         ("rvm", r#"{"basis": "rbf", "solver": "block", "max_terms": 4, "sparsity": "aic"}"#),
+        ("rvm", r#"{"basis": "rbf", "candidates": 10, "landmarks": "redrawn"}"#),
+        ("rvm", r#"{"basis": "linear", "noise": "student_t"}"#),
+        ("rvm", r#"{"basis": "rbf", "noise": "student_t", "nu": 4}"#),
         ("bls", r#"{}"#),
         ("bls", r#"{"lam": 0.5}"#),
         ("bls", r#"{"basis": "rbf", "lam": 0.5}"#),
@@ -87,6 +90,7 @@ fn methods() -> Vec<(&'static str, &'static str)> {
         ("rvc", r#"{"basis": "linear", "fit_intercept": "penalised", "max_terms": 4}"#),
         ("rvc", r#"{"basis": "rbf"}"#),
         ("rvc", r#"{"basis": "matern32", "candidates": 10, "sparsity": "aic"}"#),
+        ("rvc", r#"{"basis": "rbf", "multiclass": "multinomial"}"#),
         ("arvc", r#"{"families": ["rbf"]}"#),
         ("probit", r#"{}"#),
         ("probit", r#"{"prior": "laplace"}"#),
@@ -275,7 +279,8 @@ fn one_and_two_threads_give_the_same_bits() {
     let small = Problem::linear(2, 400, 4, 2, 0.5);
     let wide = Problem::linear(3, 60, 300, 4, 0.5);
     for (name, settings) in methods().into_iter().filter(|m| !m.1.contains("polynomial")) {
-        let kernel = has_kernels((name, settings)) && !settings.contains("candidates");
+        let few = settings.contains("candidates") && !settings.contains("redrawn");
+        let kernel = has_kernels((name, settings)) && !few;
         for p in [if kernel { &small } else { &big }, &wide] {
             let fitted = [1, 2].map(|threads| {
                 let settings = if settings == "{}" {
@@ -301,7 +306,9 @@ fn saved_and_loaded_models_predict_the_same_bits() {
         let model = fit(method, &dataset(method, p.view(), &p.y));
         let copy = copy_of(&model);
         assert_eq!(outputs(&model, p.view()), outputs(&copy, p.view()));
-        assert_eq!(model.report(), copy.report());
+        // Weights of rows are not in model files.
+        let report = Report { row_weights: Vec::new(), ..model.report().clone() };
+        assert_eq!(&report, copy.report());
         assert_eq!(model.to_json().unwrap(), copy.to_json().unwrap());
     });
 }

@@ -246,3 +246,28 @@ fn the_posterior_is_that_of_the_mode() {
         }
     }
 }
+
+#[test]
+fn what_tells_classes_apart_only_together_is_found() {
+    // Features that are nearly the same; which of the first two is larger makes the class.
+    for seed in 0..4 {
+        let mut random = Random::new(seed);
+        let (rows, columns) = (80, 4);
+        let mut x = Vec::new();
+        for _ in 0..rows {
+            let shared = random.normal();
+            x.extend((0..columns).map(|_| shared + 0.1 * random.normal()));
+        }
+        let larger: Vec<bool> = x.chunks(columns).map(|row| row[0] > row[1]).collect();
+        let view = DenseView::by_rows(&x, rows, columns).unwrap();
+        let data = Dataset::new(view, Target::labels(larger.clone())).unwrap();
+        let linear = RVC::new().basis(BasisKind::Linear).fit(&data).unwrap();
+        assert!((2..=3).contains(&linear.n_terms()), "seed {seed}");
+        let kernels = RVC::new().gamma(Gamma::Number(1.0 / 32.0)).fit(&data).unwrap();
+        for model in [linear, kernels] {
+            let odds = model.decision(view).unwrap();
+            let right = odds.column(0).iter().zip(&larger).filter(|(o, l)| (**o > 0.0) == **l);
+            assert!(right.count() >= 76, "seed {seed}");
+        }
+    }
+}

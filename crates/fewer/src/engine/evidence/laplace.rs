@@ -37,6 +37,13 @@ const EXCHANGE: f64 = 1e-3;
 /// intercepts' share is taken for a constant.
 const CONSTANT: f64 = 1e-10;
 
+/// Columns from which a second ascent begins.
+const MANY: usize = 30;
+/// Prior standard deviations of η to begin it with.
+const SPANS: [f64; 3] = [3.0, 30.0, 300.0];
+/// It is given up this far below the first.
+const HOPELESS: f64 = 5.0;
+
 /// Where the ascent ended.
 pub(crate) struct FoundMode {
     /// Terms have places output · columns + column; the covariance is that of their weights and,
@@ -134,7 +141,10 @@ pub(crate) fn maximise_laplace<'a>(
         step /= FINER;
     }
     let all: Vec<usize> = (0..m).collect();
-    let termination = state.ascend(&all, options.tol, true)?;
+    let mut termination = state.ascend(&all, options.tol, true)?;
+    if termination == Termination::Converged && state.begins_again() {
+        termination = state.from_many(&all)?;
+    }
     if termination == Termination::Converged {
         state.polish()?;
     }
@@ -252,6 +262,43 @@ impl<'a> Laplace<'a> {
             }
         }
         Ok(Termination::IterationLimit)
+    }
+
+    /// Whether a second ascent is worth it: outputs that share columns are too many terms.
+    fn begins_again(&self) -> bool {
+        self.likelihood.outputs() == 1 && self.options.max_terms.is_none()
+    }
+
+    /// Begins again with many terms, of which most go: what tells classes apart only together gains
+    /// nothing one by one. Ends where the objective is larger.
+    fn from_many(&mut self, all: &[usize]) -> Result<Termination> {
+        let first = (self.at.clone(), self.value, self.gain, self.aligned, self.trace.clone());
+        let chosen: Vec<usize> = all.iter().step_by(all.len().div_ceil(MANY)).copied().collect();
+        let mut best: Option<(Mode, f64)> = None;
+        for span in SPANS {
+            let alpha = chosen.len() as f64 / (self.rows.weight * span * span);
+            self.at.terms = Terms::default();
+            let places: Vec<(usize, f64)> = chosen.iter().map(|&c| (c, alpha)).collect();
+            let terms = self.with(&places);
+            let (mode, value) = self.trial(terms)?;
+            if best.as_ref().is_none_or(|b| value > b.1) {
+                best = Some((mode, value));
+            }
+        }
+        let mut termination = Termination::Converged;
+        if let Some(best) = best {
+            (self.at, self.value) = best;
+            self.settle(LOOSE)?;
+            if self.value > first.1 - HOPELESS {
+                self.trace.clear();
+                termination = self.ascend(all, self.options.tol, true)?;
+            }
+        }
+        if self.value <= first.1 + self.options.tol {
+            (self.at, self.value, self.gain, self.aligned, self.trace) = first;
+            termination = Termination::Converged;
+        }
+        Ok(termination)
     }
 
     /// Derivatives of the objective of the Gaussian problem in log α, and second ones with their

@@ -422,6 +422,9 @@ impl<'a> Ascent<'a> {
         let mut strong = false;
         // Sets of columns of which no exchange leads on.
         let mut ends: HashSet<Vec<usize>> = HashSet::new();
+        // The objective before columns were last moved about. Where the noise vanishes, rounding
+        // can promise what does not come, again and again.
+        let mut moved = f64::NEG_INFINITY;
         // Gains that count: rounds of the search leave small ones to the end.
         let mut tol = options.tol;
         let (mut round, mut last) = (0, false);
@@ -478,9 +481,12 @@ impl<'a> Ascent<'a> {
             } else {
                 let columns = self.sorted();
                 let hopeless = !last && best.as_ref().is_some_and(|b| value < b.value - HOPELESS);
-                let seen = hopeless || ends.contains(&columns);
+                let vain = value < moved + closest && !self.prior.has_free_hyper();
+                let seen = hopeless || vain || ends.contains(&columns);
                 let more = !seen && (self.spread()? || self.exchange_some()?);
-                if !more {
+                if more {
+                    moved = value;
+                } else {
                     ends.insert(columns);
                 }
                 more
@@ -505,7 +511,7 @@ impl<'a> Ascent<'a> {
             {
                 self.restore(best)?;
             }
-            round = 0;
+            (round, moved) = (0, f64::NEG_INFINITY);
             self.singly = false;
             // With no noise left there is none to take for signal.
             let exact = !few && self.posterior.beta >= options.largest_precision;

@@ -278,6 +278,15 @@ pub(super) fn find_mode(
     let mut eta = predictors(rows, &terms, &intercepts);
     likelihood.update(&eta);
     let mut joint = -likelihood.value() - prior(&terms);
+    // Far out, where all probabilities are 0 or 1, there is no curvature to go by: equal ones are a
+    // better start.
+    if !(joint >= -rows.weight * ((outputs + 1) as f64).ln()) {
+        terms.weights.fill(0.0);
+        intercepts.fill(0.0);
+        eta = predictors(rows, &terms, &intercepts);
+        likelihood.update(&eta);
+        joint = -likelihood.value();
+    }
     let mut last = f64::INFINITY;
     for _ in 0..STEPS {
         observer.check()?;
