@@ -37,8 +37,9 @@ const EXCHANGE: f64 = 1e-3;
 /// intercepts' share is taken for a constant.
 const CONSTANT: f64 = 1e-10;
 
-/// Columns from which a second ascent begins.
+/// Terms from which a second ascent begins, and the outputs among which they are shared at most.
 const MANY: usize = 30;
+const MOST_OUTPUTS: usize = 5;
 /// Prior standard deviations of η to begin it with.
 const SPANS: [f64; 3] = [3.0, 30.0, 300.0];
 /// It is given up this far below the first.
@@ -264,21 +265,24 @@ impl<'a> Laplace<'a> {
         Ok(Termination::IterationLimit)
     }
 
-    /// Whether a second ascent is worth it: outputs that share columns are too many terms.
+    /// Whether there is a second ascent: with many outputs its columns would be too few.
     fn begins_again(&self) -> bool {
-        self.likelihood.outputs() == 1 && self.options.max_terms.is_none()
+        self.likelihood.outputs() <= MOST_OUTPUTS && self.options.max_terms.is_none()
     }
 
     /// Begins again with many terms, of which most go: what tells classes apart only together gains
     /// nothing one by one. Ends where the objective is larger.
     fn from_many(&mut self, all: &[usize]) -> Result<Termination> {
         let first = (self.at.clone(), self.value, self.gain, self.aligned, self.trace.clone());
-        let chosen: Vec<usize> = all.iter().step_by(all.len().div_ceil(MANY)).copied().collect();
+        let (m, outputs) = (all.len(), self.likelihood.outputs());
+        let step = (m * outputs).div_ceil(MANY);
+        let chosen: Vec<usize> =
+            (0..outputs).flat_map(|o| (0..m).step_by(step).map(move |c| o * m + c)).collect();
         let mut best: Option<(Mode, f64)> = None;
         for span in SPANS {
             let alpha = chosen.len() as f64 / (self.rows.weight * span * span);
             self.at.terms = Terms::default();
-            let places: Vec<(usize, f64)> = chosen.iter().map(|&c| (c, alpha)).collect();
+            let places: Vec<(usize, f64)> = chosen.iter().map(|&v| (v, alpha)).collect();
             let terms = self.with(&places);
             let (mode, value) = self.trial(terms)?;
             if best.as_ref().is_none_or(|b| value > b.1) {
