@@ -26,9 +26,10 @@ class AdaptiveRVC(Moderated):
 
         log p(y | γ) − c · (effective number of parameters) − κ/2 Σγ
 
-    most, in which c is `sparsity` and κ `variance_price`; centres and widths of all of them climb the same objective
-    together, and kernels that become worthless go. Steps that lower the objective are undone. It
-    has many maxima: which of them a fit ends at depends on `random_state`.
+    most, in which c is `sparsity` and κ `variance_price`; centres and widths of all of them climb
+    the same objective together, and kernels that become worthless go. Steps that lower the
+    objective are undone. It has many maxima: which of them a fit ends at depends on
+    `random_state`.
 
     More than two classes are fitted one against the rest, each with kernels of its own,
     probabilities being scaled to sum to 1.
