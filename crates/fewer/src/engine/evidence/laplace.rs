@@ -42,6 +42,8 @@ const MANY: usize = 30;
 const MOST_OUTPUTS: usize = 5;
 /// Prior standard deviations of η to begin it with.
 const SPANS: [f64; 3] = [3.0, 30.0, 300.0];
+/// Rows up to which terms settle from each of them, and not from the best alone.
+const FEW_ROWS: f64 = 500.0;
 /// It is given up this far below the first.
 const HOPELESS: f64 = 5.0;
 
@@ -278,6 +280,7 @@ impl<'a> Laplace<'a> {
         let step = (m * outputs).div_ceil(MANY);
         let chosen: Vec<usize> =
             (0..outputs).flat_map(|o| (0..m).step_by(step).map(move |c| o * m + c)).collect();
+        let few = self.rows.weight <= FEW_ROWS;
         let mut best: Option<(Mode, f64)> = None;
         for span in SPANS {
             let alpha = chosen.len() as f64 / (self.rows.weight * span * span);
@@ -285,11 +288,17 @@ impl<'a> Laplace<'a> {
             let places: Vec<(usize, f64)> = chosen.iter().map(|&v| (v, alpha)).collect();
             let terms = self.with(&places);
             (self.at, self.value) = self.trial(terms)?;
-            self.settle(LOOSE)?;
-            self.drop_to_limit()?;
+            if few {
+                self.settle_within_limit()?;
+            }
             if best.as_ref().is_none_or(|b| self.value > b.1) {
                 best = Some((self.at.clone(), self.value));
             }
+        }
+        if let (false, Some(start)) = (few, best.take()) {
+            (self.at, self.value) = start;
+            self.settle_within_limit()?;
+            best = Some((self.at.clone(), self.value));
         }
         let mut termination = Termination::Converged;
         if let Some(best) = best.filter(|b| b.1 > first.1 - HOPELESS) {
@@ -427,8 +436,9 @@ impl<'a> Laplace<'a> {
         Ok(())
     }
 
-    /// Takes terms out until they are no more than there may be.
-    fn drop_to_limit(&mut self) -> Result<()> {
+    /// Settles, and takes terms out until they are no more than there may be.
+    fn settle_within_limit(&mut self) -> Result<()> {
+        self.settle(LOOSE)?;
         let Some(most) = self.options.max_terms else { return Ok(()) };
         while self.counted().len() > most
             && let Some((worst, _)) = self.worst()
