@@ -306,7 +306,7 @@ fn a_wide_ridge_is_stationary_in_its_columns() {
 /// With more rows than columns L-BFGS goes to the optimum.
 #[test]
 fn a_tall_ridge_is_stationary_in_its_columns() {
-    ridge_is_stationary(300, 70, 1e-4);
+    ridge_is_stationary(300, 130, 1e-4);
 }
 
 fn ridge_is_stationary(rows: usize, columns: usize, tolerance: f64) {
@@ -373,7 +373,7 @@ fn ridge_is_stationary(rows: usize, columns: usize, tolerance: f64) {
 /// weights and offsets too, and in both orders of the values.
 #[test]
 fn the_gap_bounds_what_is_left_of_a_tall_ridge() {
-    let (rows, columns) = (200, 40);
+    let (rows, columns) = (300, 130);
     for seed in 0..6 {
         let (p, labels) = three_classes(50 + seed, rows, columns);
         let by_columns: Vec<f64> =
@@ -464,7 +464,7 @@ fn many_terms_have_the_same_optimum() {
 
 #[test]
 fn a_tall_ridge_has_the_same_bits_for_any_number_of_threads() {
-    let (p, labels) = three_classes(60, 2500, 70);
+    let (p, labels) = three_classes(60, 2500, 130);
     let data = Dataset::new(p.view(), Target::labels(labels)).unwrap();
     let fit = |threads| RMLR::new().lam(5.0).n_jobs(threads).fit(&data).unwrap();
     let one = fit(1);
@@ -490,12 +490,12 @@ fn a_tall_ridge_of_bad_condition_converges() {
     }
     let mut random = Random::new(62);
     let wide = |row: &[f64]| {
-        let near = |k: usize| row[k % 4] * 10f64.powi(k as i32 / 8);
-        (0..64).map(near).collect::<Vec<f64>>()
+        let near = |k: usize| row[k % 4] * 10f64.powi(k as i32 / 16);
+        (0..130).map(near).collect::<Vec<f64>>()
     };
     p.x = p.x.chunks(4).flat_map(wide).collect();
     p.x.iter_mut().for_each(|v| *v *= 1.0 + 1e-5 * random.uniform());
-    p.columns = 64;
+    p.columns = 130;
     let data = Dataset::new(p.view(), Target::labels(labels)).unwrap();
     for standardize in [true, false] {
         let model = RMLR::new().lam(1e-3).standardize(standardize).fit(&data).unwrap();
