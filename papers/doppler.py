@@ -29,7 +29,7 @@ def estimators(c: float) -> dict[str, Any]:
     plain: dict[str, Any] = {"sparsity": c, "fit_intercept": False}
     return {
         "adaptive": AdaptiveRVR(**plain),
-        "free": AdaptiveRVR(parameter_price=0.0, **plain),
+        "free": AdaptiveRVR(parameter_price=0.0, variance_price=0.0, **plain),
         "paper": AdaptiveRVR(variant="paper", **plain),
         "wavelet": WaveletRVR(**plain),
     }

@@ -75,6 +75,23 @@ def test_new_rows_do_not_explode(kind):
     assert np.abs(predicted - y.mean()).max() < 5 * np.ptp(y)
 
 
+def test_weights_are_paid_for():
+    """A slope is the difference of wide kernels of huge weights where these cost nothing."""
+    rng = np.random.default_rng(4)
+    X = rng.uniform(-1, 1, size=(150, 4))
+    y = X @ [3.0, -2.0, 1.0, 0.0] + 0.1 * rng.normal(size=150)
+    models = [AdaptiveRVR(variance_price=price).fit(X, y) for price in (0.0, 1.0, 10.0)]
+    largest = [np.abs(model.coef_).max() for model in models]
+    assert largest[0] > 3 * largest[1] > 3 * largest[2]
+    labels = y + 0.5 * rng.normal(size=150) > 0
+    models = [AdaptiveRVC(variance_price=price).fit(X, labels) for price in (0.0, 1.0)]
+    largest = [np.abs(model.coef_).max() for model in models]
+    assert largest[0] > largest[1]
+    for estimator in (AdaptiveRVR(variance_price=-1.0), AdaptiveRVC(variance_price=-1.0)):
+        with pytest.raises(ValueError, match="variance_price"):
+            estimator.fit(X, labels)
+
+
 @pytest.mark.parametrize("names", [["a", "b"], ["a", "b", "c"]])
 def test_labels(names, tmp_path):
     rng = np.random.default_rng(3)

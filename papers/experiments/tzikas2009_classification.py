@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from papers.data import Labels, read, stratified_folds
-from papers.experiment import Experiment, Published, Quantity, generator
-from papers.tally import ENDINGS, Tally, loss_and_terms
-from papers.validation import with_best_price
+from papers.experiment import Experiment, generator
+from papers.tally import ENDINGS, Tally
+from papers.validation import FOLDS, PROTOCOL, table, tally_fold
 
-FOLDS = 10
 BANANA_ROWS = 400
 FILES = {
     "banana": "ida_banana.csv",
@@ -30,11 +29,6 @@ _MEASURED = {
     "titanic": ((0.254, 4.0), (0.249, 12.5)),
     "breast": ((0.298, 3.2), (0.310, 32.0)),
 }
-ARMS = {
-    "adaptive": "AdaptiveRVC, c by inner validation",
-    "fixed": "RVC, γ by inner validation",
-    "usual": "AdaptiveRVC, c = log(N)/2",
-}
 
 
 def run(seed: int) -> dict[str, float]:
@@ -47,20 +41,11 @@ def run(seed: int) -> dict[str, float]:
         X, y = read(file)
         if name == "banana":
             order = generator(seed).permutation(len(y))
-            train, test = order[:BANANA_ROWS], order[BANANA_ROWS:]
+            parts = order[:BANANA_ROWS], order[BANANA_ROWS:]
         else:
-            parts = list(stratified_folds(generator(first), y, FOLDS))
-            train, test = parts[(seed - first) % FOLDS]
-        X, y, new, truth = X[train], y[train], X[test], y[test]
-        models = {
-            "adaptive": with_best_price(
-                lambda c: AdaptiveRVC(sparsity=c), X, y, _wrong, generator(seed)
-            ),
-            "fixed": RVC(sparsity="bic", gamma="cv").fit(X, y),
-            "usual": AdaptiveRVC().fit(X, y),
-        }
-        for arm, model in models.items():
-            tally.add(f"{arm}_{name}", model, _wrong(model.predict(new), truth))
+            parts = list(stratified_folds(generator(first), y, FOLDS))[(seed - first) % FOLDS]
+        fixed = RVC(sparsity="bic", gamma="cv")
+        tally_fold(tally, name, (X, y), parts, AdaptiveRVC, fixed, _wrong, generator(seed))
     return tally.values()
 
 
@@ -68,35 +53,18 @@ def _wrong(predicted: Labels, truth: Labels) -> float:
     return float(np.mean(predicted != truth))
 
 
-def _quantities() -> tuple[Quantity, ...]:
-    found: list[Quantity] = []
-    for name in FILES:
-        for k, (arm, label) in enumerate(ARMS.items()):
-            published = _PUBLISHED[name][k % 2]
-            found += loss_and_terms(
-                f"{arm}_{name}",
-                f"{name}, {label}",
-                "error",
-                "terms",
-                (Published(published[0]), Published(published[1])),
-                _MEASURED[name][k % 2],
-            )
-    return tuple(found)
-
-
 EXPERIMENT = Experiment(
     name="tzikas2009-classification",
     paper="Tzikas, Likas & Galatsanos 2009",
     item="Table II: classification",
     protocol=(
-        "Ten folds of one random partition, features standardised; c of 1, log(N)/2 and log N by "
-        f"the error on a fifth of the training rows. Banana: ten draws of {BANANA_ROWS} training "
-        "rows, the others for testing. The reference has c = log(N)/2 and 2 to 6 folds."
+        f"Ten folds of one random partition, {PROTOCOL} Banana: ten draws of {BANANA_ROWS} "
+        "training rows, the others for testing. The reference has c = log(N)/2 and 2 to 6 folds."
     ),
     seed=2009_0600,
     repetitions=FOLDS,
     quick_repetitions=2,
-    quantities=(*_quantities(), *ENDINGS),
+    quantities=(*table("AdaptiveRVC", "RVC", "error", _PUBLISHED, _MEASURED), *ENDINGS),
     run=run,
     data=tuple(FILES.values()),
 )

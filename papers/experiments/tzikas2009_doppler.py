@@ -12,7 +12,7 @@ NOISE = 0.1
 PRICES = {"1": 1.0, "log(N)/2": 0.5 * np.log(N), "log N": np.log(N)}
 LABELS = {
     "adaptive": "AdaptiveRVR",
-    "free": "AdaptiveRVR, no price of parameters",
+    "free": "AdaptiveRVR, no such prices",
     "paper": "AdaptiveRVR, paper's variant",
     "wavelet": "WaveletRVR sym8",
 }
@@ -89,9 +89,9 @@ EXPERIMENT = Experiment(
     protocol=(
         f"{N} evenly spaced points, noise of standard deviation {NOISE} (the paper's variance of "
         "0.1 cannot give its errors), mean squared deviation from the truth at these points; no "
-        "intercept. The paper has one draw of the noise. AdaptiveRVR pays for centres and widths "
-        "by default; without that price and with c = 1 the noise vanishes, so that this pair is "
-        "left out. RVR's widths are in sample spacings."
+        "intercept. The paper has one draw of the noise. AdaptiveRVR pays for kernels and for "
+        "variances of weights by default; without these prices and with c = 1 the noise vanishes, "
+        "so that this pair is left out. RVR's widths are in sample spacings."
     ),
     seed=2009_0200,
     repetitions=20,

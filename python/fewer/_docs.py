@@ -88,9 +88,12 @@ anisotropic : bool, default=False
 starts : int, default=50
     Candidates of each family in each search.
 parameter_price : float, default=0.25
-    κ, from 0 to 1: what a width or a coordinate of a centre costs, as a part of
-    ½ log(var y / σ²), the leading term of Laplace's approximation of an integral over it. With 0
-    enough kernels can explain anything.
+    From 0 to 1: what a kernel's place or a width costs, as a part of ½ log(var y / σ²), the
+    leading term of Laplace's approximation of an integral over it.
+variance_price : float, optional
+    κ of the prior density exp(−κγ/2) of variances γ of weights, γ in units of the variance of y or,
+    for labels, of the squared log odds. It keeps kernels that are nearly equal from having huge
+    weights of opposite signs. With 0 a variance costs nothing.
 wavelet : str, default="sym8"
     ``"haar"``, ``"db2"`` to ``"db10"`` (Daubechies) or ``"sym4"`` to ``"sym10"`` (symlets).
 padding : {"none", "periodic", "symmetric"}, default="none"

@@ -24,11 +24,12 @@ class AdaptiveRVC(Moderated):
     are integrated out by Laplace's approximation. Kernels are added one after the other where they
     raise [1]_ ::
 
-        log p(y | γ) − c · (effective number of parameters)
+        log p(y | γ) − c · (effective number of parameters) − κ/2 Σγ
 
-    most, in which c is `sparsity`; centres and widths of all of them climb the same objective
-    together, and kernels that become worthless go. Steps that lower the objective are undone. It
-    has many maxima: which of them a fit ends at depends on `random_state`.
+    most, in which c is `sparsity` and κ `variance_price`; centres and widths of all of them climb
+    the same objective together, and kernels that become worthless go. Steps that lower the
+    objective are undone. It has many maxima: which of them a fit ends at depends on
+    `random_state`.
 
     More than two classes are fitted one against the rest, each with kernels of its own,
     probabilities being scaled to sum to 1.
@@ -90,6 +91,7 @@ class AdaptiveRVC(Moderated):
         families: Sequence[Family] = ("rbf",),
         anisotropic: bool = False,
         starts: int = 50,
+        variance_price: float = 0.1,
         standardize: bool = True,
         fit_intercept: Intercept = True,
         max_terms: int | None = None,
@@ -106,6 +108,7 @@ class AdaptiveRVC(Moderated):
         self.families = families
         self.anisotropic = anisotropic
         self.starts = starts
+        self.variance_price = variance_price
         self.standardize = standardize
         self.fit_intercept = fit_intercept
         self.max_terms = max_terms

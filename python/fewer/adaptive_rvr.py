@@ -22,10 +22,10 @@ class AdaptiveRVR(Regressor):
 
     Kernels are added one after the other where they raise [1]_ ::
 
-        log p(y | γ, σ²) − c · (effective number of parameters) − κ p · ½ log(var y / σ²)
+        log p(y | γ, σ²) − c · (effective number of parameters) − π p · ½ log(var y / σ²) − κ/2 Σγ
 
-    most, in which c is `sparsity`, κ `parameter_price`, and p the number of widths and of
-    coordinates of centres; centres and widths of all of them climb the same objective
+    most, in which c is `sparsity`, π `parameter_price`, p the number of kernels and of their
+    widths, and κ `variance_price`; centres and widths of all of them climb the same objective
     together, and kernels that become worthless go. No kernel parameter is left to choose, and a
     function may be smooth here and rough there. The objective has many maxima: which of them a fit
     ends at depends on `random_state`.
@@ -95,6 +95,7 @@ class AdaptiveRVR(Regressor):
         anisotropic: bool = False,
         starts: int = 50,
         parameter_price: float = 0.25,
+        variance_price: float = 1.0,
         noise: float | None = None,
         standardize: bool = True,
         fit_intercept: Intercept = True,
@@ -113,6 +114,7 @@ class AdaptiveRVR(Regressor):
         self.anisotropic = anisotropic
         self.starts = starts
         self.parameter_price = parameter_price
+        self.variance_price = variance_price
         self.noise = noise
         self.standardize = standardize
         self.fit_intercept = fit_intercept

@@ -115,10 +115,14 @@ pub struct Settings {
     /// Arvm: candidates in each search [default: 50]
     #[arg(long, value_name = "N")]
     starts: Option<usize>,
-    /// Arvm: what a width or a coordinate of a centre costs, as a part of half the log of the
+    /// Arvm: what a kernel's place or a width costs, as a part of half the log of the
     /// ratio of variances of target and noise [default: 0.25]
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     parameter_price: Option<f64>,
+    /// Arvm: what a variance of weights costs, in units of the target's [default: 1, for labels
+    /// 0.1]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    variance_price: Option<f64>,
     /// Srvm: haar, db2 to db10 or sym4 to sym10 [default: sym8]
     #[arg(long, value_name = "NAME")]
     wavelet: Option<String>,
@@ -408,6 +412,7 @@ impl Settings {
             ("anisotropic", json!(self.anisotropic.then_some(true))),
             ("starts", json!(self.starts)),
             ("parameter_price", json!(self.parameter_price)),
+            ("variance_price", json!(self.variance_price)),
             ("wavelet", json!(self.wavelet)),
             ("padding", json!(self.padding)),
             ("variance", json!(self.variance)),

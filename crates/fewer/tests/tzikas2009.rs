@@ -224,6 +224,7 @@ fn kernels_of_the_reference() {
                 .sparsity(Sparsity::Number(c))
                 .variant(variant)
                 .parameter_price(0.0)
+                .variance_price(0.0)
                 .starts(100)
                 .fit_intercept(Intercept::None)
                 .standardize(false)
@@ -237,7 +238,8 @@ fn kernels_of_the_reference() {
             assert!(error < errors[4], "{case}, {seed}: {error}");
             assert!(model.n_terms() as f64 <= terms[4], "{case}, {seed}: {}", model.n_terms());
         }
-        assert!(best > objectives[2], "{case}: {best}");
+        // Centres have to be nearer to rows than the reference has them.
+        assert!(best > objectives[2] - 0.5, "{case}: {best}");
     }
 }
 
@@ -317,6 +319,24 @@ fn learnt_kernels_predict_with_their_uncertainty() {
     assert_eq!(copy.learnt(), model.learnt());
 }
 
+/// What a kernel pays does not grow with the inputs, and none has a weight that others have to take
+/// back.
+#[test]
+fn kernels_of_many_inputs() {
+    let mut random = Random::new(23);
+    let x: Vec<f64> = (0..3000).map(|_| random.uniform()).collect();
+    let wave = |x: &[f64]| 10.0 * (std::f64::consts::PI * x[0] * x[1]).sin() + 10.0 * x[3];
+    let clean: Vec<f64> =
+        x.chunks(10).map(|x| wave(x) + 20.0 * (x[2] - 0.5).powi(2) + 5.0 * x[4]).collect();
+    let y: Vec<f64> = clean.iter().map(|g| g + random.normal()).collect();
+    let model = learn(&AdaptiveRVR::new(), &x, 10, &y);
+    let error =
+        mean_square(&model.predict(DenseView::by_rows(&x, 300, 10).unwrap()).unwrap(), &clean);
+    let deviation = (mean_square(&y, &vec![y.iter().sum::<f64>() / 300.0; 300])).sqrt();
+    let largest = model.terms().iter().map(|t| t.weight().abs()).fold(0.0, f64::max);
+    assert!(error < 1.5 && largest < 20.0 * deviation, "{error}, {}", model.explain());
+}
+
 /// Noise alone has no kernel, and neither do settings that make no sense.
 #[test]
 fn learning_in_vain() {
@@ -331,6 +351,7 @@ fn learning_in_vain() {
         (r#"{"families": []}"#, "at least one"),
         (r#"{"starts": 0}"#, "starts"),
         (r#"{"parameter_price": -1}"#, "parameter_price"),
+        (r#"{"variance_price": -1}"#, "variance_price"),
     ] {
         let data = Dataset::new(DenseView::by_rows(&x, 200, 2).unwrap(), &y).unwrap();
         let error = fewer::method::fit("arvm", settings, None, &data, &fewer::engine::Silent);
@@ -415,6 +436,24 @@ fn kernels_of_labels() {
         let again = copy.predict_probabilities(DenseView::by_rows(&new, 900, 2).unwrap()).unwrap();
         assert_eq!(again.as_slice(), probabilities.as_slice());
     }
+}
+
+/// Kernels on a few rows whose labels are wrong promise much where the likelihood is taken to be
+/// Gaussian and keep little of it; a fit ends where nothing is left that keeps its promise.
+#[test]
+fn wrong_labels_do_not_end_the_search() {
+    let mut random = Random::new(22);
+    let (x, labels) = ring(400, 21);
+    let wrong = |l: &usize| (l % 2) ^ usize::from(random.uniform() < 0.1);
+    let codes: Vec<usize> = labels.iter().map(wrong).collect();
+    let model = learn_classes(&AdaptiveRVC::new(), &x, 2, &codes);
+    assert!(model.report().termination.is_converged());
+    assert!(model.report().certificate.value < 1e-6, "{:?}", model.report().certificate);
+    let (new, truth) = ring(900, 19);
+    let probabilities =
+        model.predict_probabilities(DenseView::by_rows(&new, 900, 2).unwrap()).unwrap();
+    let wrong = (0..900).filter(|&i| probabilities[(i, truth[i] % 2)] < 0.5).count();
+    assert!(wrong < 30 && model.n_terms() <= 6, "{wrong}, {}", model.explain());
 }
 
 /// Weights of rows are copies of them, whatever the intercept.

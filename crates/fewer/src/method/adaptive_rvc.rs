@@ -5,7 +5,7 @@ use super::classes::{ClassWeight, check_classes, row_weights};
 use super::common::{Common, Shared, limits_builder};
 use super::rvc::{Part, Parts};
 use super::rvr::{Sparsity, SparsityRule};
-use super::settings::{Intercept, parse_without_basis, without_basis};
+use super::settings::{Intercept, check_number, parse_without_basis, without_basis};
 use super::training::on_threads;
 use crate::basis::{Family, FixedBasis, Shape, UserFunction};
 use crate::data::{Dataset, Label, Target};
@@ -34,6 +34,7 @@ use serde::{Deserialize, Serialize};
 /// | `families` | `["rbf"]` | kernels to add from: `rbf` exp(−Σ(x−m)²/h²), `laplacian` exp(−Σ\|x−m\|/h), `linear` (the features themselves) |
 /// | `anisotropic` | false | a width of its own along each feature |
 /// | `starts` | 50 | candidates of each family in each search |
+/// | `variance_price` | 0.1 | κ of the prior density exp(−κγ/2) of variances γ of weights |
 /// | `class_weight` | – | `"balanced"`, or a weight for each class |
 /// | `standardize` | true | kernels take inputs of unit variance |
 /// | `fit_intercept` | true | `true` (integrated out), `false` or `"penalised"` |
@@ -73,6 +74,7 @@ struct Settings {
     families: Vec<Family>,
     anisotropic: bool,
     starts: usize,
+    variance_price: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     class_weight: Option<ClassWeight>,
     #[serde(skip)]
@@ -86,6 +88,7 @@ impl Default for Settings {
             families: vec![Family::Rbf],
             anisotropic: false,
             starts: 50,
+            variance_price: 0.1,
             class_weight: None,
             common: Common::default(),
         }
@@ -124,6 +127,12 @@ impl AdaptiveRVC {
         self
     }
 
+    /// κ of the prior density exp(−κγ/2) of variances γ of weights.
+    pub fn variance_price(mut self, price: f64) -> Self {
+        self.0.variance_price = price;
+        self
+    }
+
     /// Weights of the classes, on top of the rows' own.
     pub fn class_weight(mut self, weight: ClassWeight) -> Self {
         self.0.class_weight = Some(weight);
@@ -139,6 +148,7 @@ impl AdaptiveRVC {
     /// Fits a model while an observer watches.
     pub fn fit_observed(&self, data: &Dataset<'_>, observer: &dyn Observer) -> Result<Model> {
         self.0.common.check_without_basis("AdaptiveRVC")?;
+        check_number("variance_price", Some(self.0.variance_price), true)?;
         check_learning(&self.0.families, self.0.starts)?;
         self.0.sparsity.check()?;
         data.without_offset("AdaptiveRVC")?;
@@ -195,6 +205,7 @@ impl AdaptiveRVC {
             seed: common.random_state,
             noise_as_published: false,
             parameter_price: 0.0,
+            variance_price: self.0.variance_price,
         };
         let options = Options {
             tol: common.tol,

@@ -31,7 +31,8 @@ use serde::{Deserialize, Serialize};
 /// | `families` | `["rbf"]` | kernels to add from: `rbf` exp(−Σ(x−m)²/h²), `laplacian` exp(−Σ\|x−m\|/h), `linear` (the features themselves) |
 /// | `anisotropic` | false | a width of its own along each feature |
 /// | `starts` | 50 | candidates of each family in each search |
-/// | `parameter_price` | 0.25 | what a width or a coordinate of a centre costs, as a part of ½ log(var y/σ²), the leading term of an integral over it |
+/// | `parameter_price` | 0.25 | what a kernel's place or a width costs, as a part of ½ log(var y/σ²), the leading term of an integral over it |
+/// | `variance_price` | 1 | κ of the prior density exp(−κγ/2) of variances γ of weights, γ in units of var y |
 /// | `noise` | estimated | standard deviation of the noise, in the units of y |
 /// | `variant` | `exact` | `paper`: the updates of variances and noise as published, their units put right |
 /// | `standardize` | true | kernels take inputs of unit variance |
@@ -75,6 +76,7 @@ struct Settings {
     anisotropic: bool,
     starts: usize,
     parameter_price: f64,
+    variance_price: f64,
     noise: Option<f64>,
     variant: Variant,
     #[serde(skip)]
@@ -89,6 +91,7 @@ impl Default for Settings {
             anisotropic: false,
             starts: 50,
             parameter_price: 0.25,
+            variance_price: 1.0,
             noise: None,
             variant: Variant::Exact,
             common: Common::default(),
@@ -128,9 +131,15 @@ impl AdaptiveRVR {
         self
     }
 
-    /// What a width or a coordinate of a centre costs, as a part of ½ log(var y/σ²).
+    /// What a kernel's place or a width costs, as a part of ½ log(var y/σ²).
     pub fn parameter_price(mut self, price: f64) -> Self {
         self.0.parameter_price = price;
+        self
+    }
+
+    /// κ of the prior density exp(−κγ/2) of variances γ of weights, γ in units of var y.
+    pub fn variance_price(mut self, price: f64) -> Self {
+        self.0.variance_price = price;
         self
     }
 
@@ -157,6 +166,7 @@ impl AdaptiveRVR {
         self.0.common.check_without_basis("AdaptiveRVR")?;
         check_number("noise", self.0.noise, false)?;
         check_number("parameter_price", Some(self.0.parameter_price), true)?;
+        check_number("variance_price", Some(self.0.variance_price), true)?;
         if self.0.parameter_price > 1.0 {
             return Err(Error::setting(
                 "parameter_price",
@@ -245,6 +255,10 @@ impl AdaptiveRVR {
             noise_as_published: self.0.variant == Variant::Paper,
             parameter_price: match self.0.variant {
                 Variant::Exact => self.0.parameter_price,
+                Variant::Paper => 0.0,
+            },
+            variance_price: match self.0.variant {
+                Variant::Exact => self.0.variance_price,
                 Variant::Paper => 0.0,
             },
         };

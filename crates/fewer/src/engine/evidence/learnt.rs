@@ -54,17 +54,19 @@ pub(crate) struct Learning {
     pub seed: u64,
     /// Noise by the published equation, its units put right.
     pub noise_as_published: bool,
-    /// What a centre's coordinate or a width costs, as a part of ½ log β.
+    /// What a kernel's place or a width costs, as a part of ½ log β.
     pub parameter_price: f64,
+    /// κ of the density exp(−κγ/2) of variances of weights, in units of the target's.
+    pub variance_price: f64,
 }
 
 /// A prior under which learnt parameters are paid for: by Laplace's approximation an integral over
 /// them is as narrow as the noise allows, ½ log β for each. Without any price enough kernels can
 /// explain anything, and the evidence grows without bound as the noise vanishes.
 ///
-/// Variances of weights have an exponential prior so wide that it is felt only by kernels that are
-/// nearly equal and have huge weights of opposite signs: their difference fits a slope where there
-/// are rows, and beyond them it may be anything.
+/// Variances of weights have an exponential prior, which is felt by kernels that are nearly equal
+/// and have huge weights of opposite signs: their difference fits a slope where there are rows, and
+/// beyond them it may be anything.
 #[derive(Debug, Clone, Copy)]
 struct Paid {
     ard: Ard,
@@ -74,12 +76,9 @@ struct Paid {
     kappa: f64,
 }
 
-/// κ, as a part of the price of parameters.
-const KAPPA: f64 = 0.04;
-
 impl EvidencePrior for Paid {
     fn best_variance(&self, of: Factors, unit: f64, noise: f64) -> f64 {
-        if self.kappa == 0.0 {
+        if self.kappa * unit == 0.0 {
             return self.ard.best_variance(of, unit, noise);
         }
         let square = of.q * of.q - 2.0 * self.ard.price * of.z;
@@ -135,13 +134,14 @@ const BLOCK: usize = 64;
 /// Sample among which distances to the nearest are taken.
 const SPACING_ROWS: usize = 500;
 /// A kernel whose largest value on any row is below e to minus this sits in empty space.
-const REACH: f64 = 1.0;
+const REACH: f64 = 0.3;
 /// Kernels whose columns have a correlation of 1 less this are one.
 const TWINS: f64 = 1e-7;
-/// There is at most one kernel for every so many rows, and at most one learnt parameter; one kernel
-/// counts for at most a part of the rows, however many inputs there are.
+/// There is at most one kernel for every so many rows, and at most one learnt parameter: where
+/// there were as many as rows they could interpolate. One kernel counts for at most a part of the
+/// rows, however many inputs there are.
 const ROWS_FOR_EACH: f64 = 4.0;
-const ROWS_FOR_PARAMETER: f64 = 2.0;
+const ROWS_FOR_PARAMETER: f64 = 1.5;
 const PART_OF_ROWS: f64 = 0.25;
 /// Bounds of log precisions about where they are.
 const FAR: f64 = 30.0;
@@ -191,6 +191,16 @@ impl Bounds {
             false => *nearest.select_nth_unstable_by(middle, f64::total_cmp).1,
         };
         Self { low, high, spacing: spacing.min(span), span }
+    }
+
+    /// The square of the range of a function, which the prior of its variance is relative to. An
+    /// intercept may be anywhere.
+    fn unit(&self, shape: &Option<Shape>) -> f64 {
+        match shape {
+            Some(Shape::Linear { feature: j }) => (0.25 * (self.high[*j] - self.low[*j])).powi(2),
+            Some(_) => 1.0,
+            None => 0.0,
+        }
     }
 
     /// Smallest and largest log width.
@@ -549,7 +559,7 @@ pub(crate) fn learn(
     let mut learner = Learner {
         learning,
         options,
-        prior: Paid { ard: prior, parameters: 0.0, kappa: KAPPA * learning.parameter_price },
+        prior: Paid { ard: prior, parameters: 0.0, kappa: learning.variance_price },
         observer,
         bounds: Bounds::new(&learning.rows.x),
         shapes: Vec::new(),
@@ -629,11 +639,27 @@ impl Learner<'_> {
 
     /// Learnt parameters that a function counts for: none along inputs that do not vary.
     fn parameters(&self, shape: &Shape) -> f64 {
-        let most = PART_OF_ROWS * self.learning.rows.count;
         let Some((_, width)) = shape.kernel() else { return 0.0 };
-        let vary = self.bounds.low.iter().zip(&self.bounds.high).filter(|(l, h)| h > l).count();
+        let vary = self.varying();
         let widths = if width.len() > 1 { vary } else { 1 };
-        ((vary + widths) as f64).min(most)
+        ((vary + widths) as f64).min(self.most_of_one())
+    }
+
+    fn varying(&self) -> usize {
+        self.bounds.low.iter().zip(&self.bounds.high).filter(|(l, h)| h > l).count()
+    }
+
+    /// What one kernel's parameters count for at most.
+    fn most_of_one(&self) -> f64 {
+        PART_OF_ROWS * self.learning.rows.count
+    }
+
+    /// Parameters that a function pays for: a kernel's widths, and its place as one. Were each
+    /// coordinate paid for, there would be hardly any kernels where there are many inputs.
+    fn priced(&self, shape: &Shape) -> f64 {
+        let Some((_, width)) = shape.kernel() else { return 0.0 };
+        let widths = if width.len() > 1 { self.varying() } else { 1 };
+        ((1 + widths) as f64).min(self.most_of_one())
     }
 
     fn all_parameters(&self) -> f64 {
@@ -643,26 +669,17 @@ impl Learner<'_> {
     /// What a function must gain for its parameters.
     fn price(&self, shape: &Shape) -> f64 {
         let log = self.beta.ln().max(0.0);
-        0.5 * self.learning.parameter_price * self.parameters(shape) * log
+        0.5 * self.learning.parameter_price * self.priced(shape) * log
     }
 
     /// Counts the parameters that are paid for.
     fn count(&mut self) {
-        self.prior.parameters = self.learning.parameter_price * self.all_parameters();
-    }
-
-    /// The square of the range of a function, which the prior of its variance is relative to.
-    fn unit(&self, shape: &Option<Shape>) -> f64 {
-        match shape {
-            Some(Shape::Linear { feature }) => {
-                (0.25 * (self.bounds.high[*feature] - self.bounds.low[*feature])).powi(2)
-            }
-            _ => 1.0,
-        }
+        let priced: f64 = self.shapes.iter().flatten().map(|s| self.priced(s)).sum();
+        self.prior.parameters = self.learning.parameter_price * priced;
     }
 
     fn units(&self, shapes: &[Option<Shape>]) -> Vec<f64> {
-        shapes.iter().map(|s| self.unit(s)).collect()
+        shapes.iter().map(|s| self.bounds.unit(s)).collect()
     }
 
     fn counted(&self) -> usize {
@@ -790,7 +807,7 @@ impl Learner<'_> {
     }
 
     /// Candidates that have climbed, the best first.
-    fn candidates(&self, full: &Scene<'_>, seed: u64) -> Result<Vec<Shape>> {
+    fn candidates(&self, full: &Scene<'_>, seed: u64, most: usize) -> Result<Vec<Shape>> {
         let starts = self.starts(&full.error, seed);
         let part = self.some_rows(SEARCH_ROWS, seed ^ 0x5bd1_e995);
         let centred = self.learning.free_intercept;
@@ -842,7 +859,7 @@ impl Learner<'_> {
             }
             heights.push(height);
             best.push(variables[k].shape(x));
-            if best.len() == WEIGHED {
+            if best.len() == most {
                 break;
             }
         }
@@ -884,36 +901,68 @@ impl Learner<'_> {
         Ok(())
     }
 
-    /// Adds the functions that gain most; the largest gain there is.
-    fn add_some(&mut self, iteration: usize) -> Result<f64> {
+    /// How many functions, and how many kernels, may join.
+    fn room(&self) -> (usize, usize) {
         let most = self.options.max_terms.unwrap_or(usize::MAX);
         let count = self.learning.rows.count;
         let bearable = (count / ROWS_FOR_EACH).ceil().max(1.0) as usize;
-        let mut room = most.min(bearable).saturating_sub(self.counted());
+        let room = most.min(bearable).saturating_sub(self.counted());
         let d = self.bounds.low.len();
         let one = Shape::of(Family::Rbf, &vec![0.0; d + self.learning.widths(d)], d);
         let left = count / ROWS_FOR_PARAMETER - self.all_parameters();
-        let mut kernels = (left / self.parameters(&one).max(1.0)).max(0.0) as usize;
-        let plain = self.plain();
-        if (room == 0 || kernels == 0 && plain.is_empty()) && !plain.contains(&None) {
-            return Ok(0.0);
+        (room, (left / self.parameters(&one).max(1.0)).max(0.0) as usize)
+    }
+
+    fn scene(&self) -> Result<Scene<'_>> {
+        let centred = self.learning.free_intercept;
+        let (columns, posterior) = (self.columns(), self.posterior()?);
+        Ok(Scene::new(&self.learning.rows, columns, posterior, centred, &self.prior))
+    }
+
+    /// Functions that might join: plain ones and so many kernels that have climbed.
+    fn open(&self, full: &Scene<'_>, iteration: usize, most: usize) -> Result<Vec<Option<Shape>>> {
+        let mut open = self.plain();
+        let (room, kernels) = self.room();
+        if (room == 0 || kernels == 0 && open.is_empty()) && !open.contains(&None) {
+            return Ok(Vec::new());
         }
-        self.check_memory(WEIGHED + plain.len())?;
+        self.check_memory(most + open.len())?;
+        if room > 0 && kernels > 0 {
+            let found = self.candidates(full, self.seed(iteration), most)?;
+            open.extend(found.into_iter().map(Some));
+        }
+        open.retain(|s| room > 0 || s.is_none());
+        Ok(open)
+    }
+
+    /// The variance at which a function gains most, and the gain less what it costs.
+    fn paid(&self, full: &Scene<'_>, worth: &Worth, shape: &Option<Shape>) -> (f64, f64) {
+        let (variance, gain) = full.gain(worth, self.bounds.unit(shape));
+        (variance, gain - shape.as_ref().map_or(0.0, |s| self.price(s)))
+    }
+
+    /// Functions that gain something alone, with the variance at which they do.
+    fn offers(&self, iteration: usize, most: usize) -> Result<Vec<(Option<Shape>, f64)>> {
+        let full = self.scene()?;
+        let open = self.open(&full, iteration, most)?;
+        let worths = full.weigh(&open, false);
+        let paid = worths.iter().zip(&open).map(|(w, shape)| self.paid(&full, w, shape));
+        let paid: Vec<(f64, f64)> = paid.collect();
+        let offers = open.into_iter().zip(paid).filter(|(_, paid)| paid.1 > self.options.tol);
+        Ok(offers.map(|(shape, paid)| (shape, paid.0)).collect())
+    }
+
+    /// Adds the functions that gain most; the largest gain there is.
+    fn add_some(&mut self, iteration: usize) -> Result<f64> {
+        let (mut room, mut kernels) = self.room();
         let many = self.has_many_rows();
         let least = if many { self.little() } else { self.options.tol };
         let mut first = 0.0;
         let (mut shapes, mut alpha) = (self.shapes.clone(), self.alpha.clone());
         let mut data = self.data();
         {
-            let centred = self.learning.free_intercept;
-            let rows = &self.learning.rows;
-            let (columns, posterior) = (self.columns(), self.posterior()?);
-            let mut full = Scene::new(rows, columns, posterior, centred, &self.prior);
-            let mut open = plain;
-            if room > 0 && kernels > 0 {
-                let found = self.candidates(&full, self.seed(iteration))?;
-                open.extend(found.into_iter().map(Some));
-            }
+            let mut full = self.scene()?;
+            let mut open = self.open(&full, iteration, WEIGHED)?;
             let for_each = if many { FOR_EACH / 2 } else { FOR_EACH };
             let most = shapes.len() + 1 + shapes.len() / for_each;
             loop {
@@ -924,12 +973,9 @@ impl Learner<'_> {
                 if shapes.len() == most || open.is_empty() {
                     break;
                 }
-                let paid = |(w, shape): (&Worth, &Option<Shape>)| {
-                    let (variance, gain) = full.gain(w, self.unit(shape));
-                    (variance, gain - shape.as_ref().map_or(0.0, |s| self.price(s)))
-                };
-                let gains: Vec<(f64, f64)> =
-                    full.weigh(&open, false).iter().zip(&open).map(paid).collect();
+                let worths = full.weigh(&open, false);
+                let gains = worths.iter().zip(&open).map(|(w, shape)| self.paid(&full, w, shape));
+                let gains: Vec<(f64, f64)> = gains.collect();
                 let best =
                     (0..open.len()).fold(0, |a, b| if gains[b].1 > gains[a].1 { b } else { a });
                 let (variance, gain) = gains[best];
@@ -1120,7 +1166,7 @@ impl Learner<'_> {
             let factors = self.objective().factors(&p);
             let left = |(k, shape): (usize, &Option<Shape>)| {
                 let shape = shape.as_ref()?;
-                let unit = self.unit(&self.shapes[k]);
+                let unit = self.bounds.unit(&self.shapes[k]);
                 let gain = self.prior.gain(factors[k], 1.0 / self.alpha[k], unit, noise);
                 Some((k, gain - self.price(shape)))
             };

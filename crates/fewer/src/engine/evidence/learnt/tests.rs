@@ -30,6 +30,7 @@ fn problem(n: usize, d: usize, weighted: bool, free: bool) -> Learning {
         seed: 0,
         noise_as_published: false,
         parameter_price: 0.7,
+        variance_price: 0.03,
     }
 }
 
@@ -57,7 +58,7 @@ fn learner<'a>(
 ) -> Learner<'a> {
     let alpha = (0..shapes.len()).map(|k| 0.5 + k as f64).collect();
     let bounds = Bounds::new(&learning.rows.x);
-    let prior = Paid { ard: prior, parameters: 0.0, kappa: KAPPA * learning.parameter_price };
+    let prior = Paid { ard: prior, parameters: 0.0, kappa: learning.variance_price };
     let mut learner = Learner {
         learning,
         options,
@@ -216,6 +217,7 @@ fn derivatives_of_the_reference() {
             blame: Vec::new(),
         },
         parameter_price: 0.0,
+        variance_price: 0.0,
         ..problem(4, 1, false, false)
     };
     let options = Options::default();
@@ -239,7 +241,8 @@ fn derivatives_of_the_reference() {
 /// Exact twins merge into one kernel at no change of the objective.
 #[test]
 fn twins_merge() {
-    let learning = Learning { parameter_price: 0.0, ..problem(40, 1, false, true) };
+    let learning =
+        Learning { parameter_price: 0.0, variance_price: 0.0, ..problem(40, 1, false, true) };
     let options = Options::default();
     let prior = Ard { price: 0.5, as_published: false };
     let one = Some(Shape::of(Family::Rbf, &[0.3, -0.2], 1));
@@ -253,8 +256,12 @@ fn twins_merge() {
 
 #[test]
 fn noise_as_published_is_a_root() {
-    let learning =
-        Learning { noise_as_published: true, parameter_price: 0.0, ..problem(40, 1, false, true) };
+    let learning = Learning {
+        noise_as_published: true,
+        parameter_price: 0.0,
+        variance_price: 0.0,
+        ..problem(40, 1, false, true)
+    };
     let options = Options::default();
     let prior = Ard { price: 1.0, as_published: true };
     let mut of = learner(&learning, prior, &options, kernels(Family::Rbf, 1, 1));
