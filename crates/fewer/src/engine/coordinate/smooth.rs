@@ -9,8 +9,9 @@ use crate::linalg::{Matrix, axpy};
 use std::ops::Range;
 use std::time::Instant;
 
-/// Second derivatives of fewer coefficients cost less than they save.
-const FEWEST: usize = 64;
+/// Second derivatives of fewer coefficients cost little, and their last step goes far below the
+/// tolerance.
+const FEWEST: usize = 256;
 /// Looks at the rows, and for how many coefficients one more, after which second derivatives are
 /// the faster way: a step of Newton's costs as much as some tenths of a look for each.
 const LOOKS: usize = 100;
