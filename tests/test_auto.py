@@ -148,6 +148,11 @@ def test_settings_are_checked(linear):
         auto(X, y, cv_repeats=0)
     with pytest.raises(ValueError, match=r"^max_time"):
         auto(X, y, max_time="soon")
+    with pytest.raises(ValueError, match=r"^max_time = inf: a finite number"):
+        auto(X, y, max_time=float("inf"))
+    rows = np.arange(len(y))
+    with pytest.raises(ValueError, match=r"^cv: auto makes its own folds"):
+        auto(X, y, cv=[(rows[:20], rows[20:]), (rows[20:], rows[:20])])
 
 
 def test_it_is_not_worse_than_the_best_by_more_than_one_standard_error():

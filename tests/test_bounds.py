@@ -105,6 +105,11 @@ def test_bounds_agree_with_the_reference():
     assert float(finer.rademacher_point) != float(bound.rademacher_point)
     with pytest.raises(ValueError, match="ratio"):
         model.risk_bound(X, y, ratio=1.0)
+    for draws in (-3, 0, 2.5):
+        with pytest.raises(ValueError, match=f"draws = {draws}: a whole number of at least 1"):
+            model.risk_bound(X, y, draws=draws)
+    with pytest.raises(ValueError, match="random_state = -1"):
+        model.risk_bound(X, y, random_state=-1)
     drawn = model.risk_bound(X, y, gibbs="monte-carlo", draws=20000, random_state=1)
     assert drawn.gibbs_error == pytest.approx(case["exact"]["gibbs_empirical"], abs=0.01)
     assert "PAC-Bayes" in repr(drawn) and "vacuous" in repr(drawn)

@@ -496,3 +496,57 @@ def test_a_width_of_no_usable_column_has_an_evidence(sinc):
     model = RVR(gamma="evidence", gammas=[1e-25, 0.5, 2.0]).fit(X, y)
     assert model.n_terms_ > 0
     assert len(model.selection_.points) >= 3
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("deviation", [0.01, 0.003])
+def test_small_noise_is_not_mistaken_for_none(seed, deviation):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-10, 10, size=(150, 1))
+    y = np.sinc(X[:, 0] / np.pi) + deviation * rng.normal(size=150)
+    model = fewer.RVR(max_time=30).fit(X, y)
+    assert model.converged_
+    # Wide kernels make huge weights: what the residuals are must not be lost in rounding.
+    spread = np.std(y - model.predict(X))
+    assert 0.9 * spread < model.noise_std_ < 1.2 * spread
+    assert 0.8 * deviation < model.noise_std_ < 1.3 * deviation
+
+
+ENDS = ({}, {"noise": "student_t"}, {"noise": "student_t", "nu": 4})
+
+
+@pytest.mark.parametrize("settings", [*ENDS, {"candidates": 20, "landmarks": "redrawn"}])
+def test_fits_without_noise_end(settings):
+    x = np.sort(np.random.default_rng(2).normal(size=150))
+    model = fewer.RVR(max_time=60, **settings).fit(x[:, None], x**2 + x)
+    assert model.converged_
+    assert np.std(x**2 + x - model.predict(x[:, None])) < 0.03
+
+
+def test_a_known_noise_bounds_the_evidence():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 2))
+    y = np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=100)
+    for noise in (1e-4, 1e-6):
+        model = fewer.RVR(noise=noise).fit(X, y)
+        square = np.sum((y - model.predict(X)) ** 2)
+        assert model.log_evidence_ < 100 * np.log(1 / noise) - 0.49 * square / noise**2
+
+
+def test_columns_that_count_only_together_are_found():
+    rng = np.random.default_rng(0)
+    shared, apart = rng.normal(size=(2, 200))
+    X = np.column_stack([shared + 0.01 * apart, shared - 0.01 * apart, rng.normal(size=(200, 3))])
+    y = apart + 0.05 * rng.normal(size=200)
+    model = fewer.RVR(basis="linear").fit(X, y)
+    block = fewer.RVR(basis="linear", solver="block").fit(X, y)
+    assert model.log_evidence_ == pytest.approx(block.log_evidence_, abs=1e-3)
+    assert model.noise_std_ < 0.06
+
+
+def test_tiny_targets_are_saved(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    model = fewer.RVR(basis="linear").fit(X, 1e-90 * (X[:, 0] + 0.1 * rng.normal(size=40)))
+    model.save(tmp_path / "model.json")
+    np.testing.assert_array_equal(fewer.load(tmp_path / "model.json").predict(X), model.predict(X))

@@ -131,3 +131,25 @@ def test_settings_are_checked(moons):
         RVC(multiclass="all").fit(X, y)
     with pytest.raises(ValueError, match="sparsity"):
         RVC(sparsity=-1.0).fit(X, y)
+
+
+def test_a_limit_of_terms_that_suffices_costs_nothing():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 2))
+    y = X[:, 0] * X[:, 1] > 0
+    free = fewer.RVC(gamma=0.02).fit(X, y)
+    assert free.score(X, y) == 1.0
+    held = fewer.RVC(gamma=0.02, max_terms=10).fit(X, y)
+    assert held.log_evidence_ == pytest.approx(free.log_evidence_, abs=1e-6)
+    few = fewer.RVC(gamma=0.02, max_terms=4).fit(X, y)
+    assert few.n_terms_ <= 4
+    assert few.log_evidence_ > free.log_evidence_ - 5
+
+
+def test_few_wide_kernels_that_tell_labels_apart_together_are_found():
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(100, 1))
+    y = np.sin(4 * x[:, 0]) + 0.2 * rng.normal(size=100) > 0
+    model = fewer.RVC(gamma=0.3).fit(x, y)
+    assert model.log_evidence_ > -45
+    assert model.score(x, y) > 0.9

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
+import numbers
 from typing import Any, Literal
+
+import numpy as np
 
 from fewer import _core, _data
 from fewer._base import ClassWeight, Estimator, RandomState
@@ -117,11 +121,22 @@ def auto(
         raise ValueError("class_weight is for classes, and y holds numbers: leave it out")
     else:
         reader = SparseRegressor(**shared)  # type: ignore[arg-type]
+    for name, count in (("cv", cv), ("cv_repeats", cv_repeats)):
+        if count is not None and not isinstance(count, numbers.Integral):
+            raise ValueError(
+                f"{name}: auto makes its own folds, of which a whole number is expected, not a "
+                f"{type(count).__name__}; the methods themselves take splitters and (train, test) "
+                "pairs"
+            )
+    if max_time is not None and not (isinstance(max_time, numbers.Real) and max_time < math.inf):
+        raise ValueError(f"max_time = {max_time!r}: a finite number of seconds or None is expected")
     given, problem = reader._problem(X, y, sample_weight)
     names = ("max_terms", "standardize", "memory_limit", "random_state", "n_jobs", "class_weight")
     settings = {name: given[name] for name in names if given.get(name) is not None}
     chosen = {"cv": cv, "cv_repeats": cv_repeats, "scoring": scoring, "max_time": max_time}
-    settings |= {name: value for name, value in chosen.items() if value is not None}
+    for name, value in chosen.items():
+        if value is not None:
+            settings[name] = value.item() if isinstance(value, np.generic) else value
     model = _core.fit("auto", json.dumps(settings), problem)
     estimator = Estimator._classes[model.method]._of(model)
     estimator.verbose = verbose

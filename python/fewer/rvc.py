@@ -104,9 +104,9 @@ class RVC(Moderated):
 
         log p(y | γ) − c · (effective number of parameters)
 
-    in which c is `sparsity` [3]_. Most γ_i become zero. Every step of the fit raises the
-    objective, of which the slopes are exact. It has many maxima: what is returned is one from
-    which no added column brings more than `tol`.
+    in which c is `sparsity` [3]_. Most γ_i become zero. A column that does not raise the objective
+    is not added, and the γ_i stand still where those of the linearised problem do [1]_. It has many
+    maxima: what is returned is one from which no added column brings more than `tol`.
 
     More than two classes are fitted one against the rest, probabilities being scaled to sum to
     1, or jointly by a softmax with ``multiclass="multinomial"``, in which each kernel has a

@@ -444,10 +444,15 @@ class SMLR(Classifier):
         >>> bound.point_error < 0.01, bound.pac_bayes_point.vacuous
         (True, False)
         """
+        for name, number, least in (("draws", draws, 1), ("random_state", random_state, 0)):
+            if not isinstance(number, int | np.integer) or number < least:
+                raise ValueError(
+                    f"{name} = {number!r}: a whole number of at least {least} is expected"
+                )
         x = self._new(X)
         check_consistent_length(X, y)
         classes, codes = _data.classes_of(y)
-        options = {"gibbs": gibbs, "draws": draws, "seed": random_state, "margin": margin}
+        options = {"gibbs": gibbs, "draws": int(draws), "seed": int(random_state), "margin": margin}
         options |= {"level": level, "ratio": ratio}
         if lam is not None:
             options["lam"] = lam

@@ -60,15 +60,15 @@ pub struct Settings {
     /// The prior on the weights [default: jeffreys, which has nothing to tune]
     #[arg(long, value_parser = ["jeffreys", "laplace", "gaussian"])]
     prior: Option<String>,
-    /// Strength of the laplace or gaussian prior or of the lasso: a number, or `cv` to choose it by
-    /// cross-validation, or `bic`, `ebic` or `aic` by that criterion
+    /// Strength of the laplace or gaussian prior or of the penalty of lasso, smlr and rmlr: a
+    /// number, or `cv` to choose it by cross-validation, or `bic`, `ebic` or `aic` by that criterion
     #[arg(long, value_name = "NUMBER|WORD", value_parser = lam, allow_negative_numbers = true)]
     lam: Option<Value>,
     /// The same as a part of the strength that leaves no term
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     lam_ratio: Option<f64>,
-    /// Elastic net of the lasso: the part of the penalty that is on absolute values, the rest is
-    /// on squares [default: 1]
+    /// Elastic net of lasso, smlr and rmlr: the part of the penalty that is on absolute values, the
+    /// rest is on squares [default: 1; rmlr 0]
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     l1_ratio: Option<f64>,
     /// Lasso: weights are at least 0
@@ -80,7 +80,7 @@ pub struct Settings {
     /// Lasso: refit the terms kept by least squares
     #[arg(long)]
     relaxed: bool,
-    /// Lasso: a factor on the penalty of each function of the basis, in their order; 0: none
+    /// Lasso, smlr and rmlr: a factor on the penalty of each function of the basis, in their order; 0: none
     #[arg(long, value_name = "NUMBER,...", value_delimiter = ',', allow_negative_numbers = true)]
     penalty_factors: Option<Vec<f64>>,
     /// Smlr and rmlr: which classes have weights, all but the last or all [default: reference]

@@ -5,12 +5,14 @@
 
 mod dense;
 mod kernel;
+mod narrow_rows;
 mod sparse;
 mod stacked;
 mod standardised;
 
 pub use dense::DenseColumns;
 pub(crate) use kernel::{DenseKernel, RowWriter, SparseKernel};
+pub(crate) use narrow_rows::NarrowRows;
 pub use sparse::SparseColumns;
 pub(crate) use stacked::Stacked;
 pub use standardised::Design;

@@ -5,7 +5,7 @@ use crate::data::{DenseView, SparseView};
 use crate::engine::{Interrupted, Observer};
 use crate::linalg::{
     Matrix, Tile, add_combination, add_outer, add_transpose_products, axpy, cross_products, dot,
-    products_with, sparse_dot, weighted_square,
+    expect_to_fill, narrow_into, products_with, sparse_dot, weighted_square,
 };
 use rayon::prelude::*;
 
@@ -116,6 +116,19 @@ impl<'a> Design<'a> {
                 column.iter_mut().enumerate().for_each(|(i, v)| *v = tile.get(i, k));
             }
         }
+    }
+
+    /// [`append`](Self::append) in single precision, for columns that are read in place.
+    pub(crate) fn append_narrow(&self, chosen: &[usize], packed: &mut Vec<f32>) {
+        let (n, before) = (self.rows(), packed.len());
+        packed.reserve(n * chosen.len());
+        expect_to_fill(packed);
+        packed.resize(before + n * chosen.len(), 0.0);
+        let Some(x) = self.columns.as_dense() else { return };
+        packed[before..].par_chunks_mut(n.max(1)).zip(chosen).for_each(|(out, &j)| {
+            let column = x.column_slice(j).unwrap_or(&[]);
+            narrow_into(column, self.centre[j], 1.0 / self.scale[j], out);
+        });
     }
 
     /// Σ_j β_j φ_j over the chosen columns, for every row.

@@ -8,7 +8,7 @@ use super::coordinate::{Coordinate, Penalty};
 use super::reweighted::{Options, Reweighted, Stop};
 use super::{LeastSquares, Outcome, Right, check_memory, coordinate};
 use crate::design::{Design, Stacked};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::likelihood::QuadraticBound;
 use crate::linalg::Matrix;
 use crate::prior::ElasticNet;
@@ -144,7 +144,7 @@ pub(crate) fn run(
     options: &coordinate::Options,
     memory_limit: usize,
 ) -> Result<Outcome> {
-    let (prior, scale) = prior_of(penalty)?;
+    let (prior, scale, ridge) = prior_of(penalty);
     let (design, observer) = (engine.design(), engine.observer());
     let outputs = engine.outputs();
     let curvature = Curvature::new(outputs, engine.is_symmetric());
@@ -208,6 +208,7 @@ pub(crate) fn run(
         likelihood: &mut likelihood,
         prior: &prior,
         scale: &scale,
+        ridge,
         squares: &squares,
         active,
         beta,
@@ -219,25 +220,13 @@ pub(crate) fn run(
     Ok(outcome)
 }
 
-/// The prior on `scale · β` that a penalty is.
-fn prior_of(penalty: &Penalty) -> Result<(ElasticNet, Vec<f64>)> {
+/// The prior on `scale · β` that a penalty is, and the L2 penalties beside it.
+fn prior_of(penalty: &Penalty) -> (ElasticNet, Vec<f64>, Option<&[f64]>) {
     if penalty.l1.iter().all(|l1| *l1 == 0.0) {
         let scale = penalty.l2.iter().map(|l2| l2.sqrt()).collect();
-        return Ok((ElasticNet { l1: 0.0, l2: 1.0 }, scale));
+        return (ElasticNet { l1: 0.0, l2: 1.0 }, scale, None);
     }
-    let mut ratios = (0..penalty.l1.len())
-        .filter(|&v| penalty.l1[v] > 0.0)
-        .map(|v| penalty.l2[v] / penalty.l1[v].powi(2));
-    let l2 = ratios.next().unwrap_or(0.0);
-    if ratios.any(|r| (r - l2).abs() > 1e-9 * l2) {
-        return Err(Error::setting(
-            "solver",
-            "bound",
-            "it takes penalty_factors other than 0 and 1 with l1_ratio 0 or 1 only; the solvers \
-             auto and componentwise take them with any",
-        ));
-    }
-    Ok((ElasticNet { l1: 1.0, l2 }, penalty.l1.clone()))
+    (ElasticNet { l1: 1.0, l2: 0.0 }, penalty.l1.clone(), Some(&penalty.l2))
 }
 
 /// ½(I − 11ᵀ/m) ⊗ XᵀX.

@@ -57,6 +57,13 @@ impl Minimum {
         }
     }
 
+    /// From a start, without bounds; variables are such that the function curves by about 1 in
+    /// each, so that the first step is the gradient itself.
+    pub fn unbounded(start: Vec<f64>) -> Self {
+        let bound = vec![f64::INFINITY; start.len()];
+        Self::new(start, bound.iter().map(|b| -b).collect(), bound, f64::INFINITY)
+    }
+
     /// Where the function is asked for.
     pub fn asks(&self) -> &[f64] {
         &self.trial
@@ -114,6 +121,25 @@ impl Minimum {
         (self.value, self.gradient) = (value, gradient);
         self.x.copy_from_slice(&self.trial);
         self.turn();
+    }
+
+    /// Goes on from a point near the best so far, with a value and a gradient that are better known
+    /// than those it was told.
+    pub fn correct(&mut self, x: Vec<f64>, value: f64, gradient: Vec<f64>) {
+        (self.x, self.value, self.gradient) = (x, value, gradient);
+        self.turn();
+    }
+
+    /// The same within other bounds.
+    pub fn correct_within(
+        &mut self,
+        (lower, upper): (Vec<f64>, Vec<f64>),
+        x: Vec<f64>,
+        value: f64,
+        gradient: Vec<f64>,
+    ) {
+        (self.lower, self.upper) = (lower, upper);
+        self.correct(x, value, gradient);
     }
 
     /// A shorter step along the same way, by the parabola through what is known; whether it is any
@@ -174,8 +200,8 @@ impl Minimum {
         }
         let largest = way.iter().fold(0.0, |a: f64, v| a.max(v.abs()));
         let limit = if self.pairs.is_empty() { 0.1 * self.longest } else { self.longest };
-        self.step =
-            if self.pairs.is_empty() { limit / largest } else { (limit / largest).min(1.0) };
+        let whole = if self.pairs.is_empty() && limit.is_finite() { f64::INFINITY } else { 1.0 };
+        self.step = (limit / largest).min(whole);
         self.direction = way;
         self.ended = !self.advance();
     }

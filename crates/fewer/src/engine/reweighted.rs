@@ -62,6 +62,8 @@ pub(crate) struct Reweighted<'a, 'd> {
     pub prior: &'a dyn ScaleMixture,
     /// (p,) The prior is on `scale[j] * beta[j]`.
     pub scale: &'a [f64],
+    /// (p,) λ of an L2 penalty, λβ²/2, beside the prior.
+    pub ridge: Option<&'a [f64]>,
     /// (p,) Σ w x² of each column.
     pub squares: &'a [f64],
     pub active: Vec<usize>,
@@ -208,18 +210,29 @@ impl Reweighted<'_, '_> {
 
     /// The prior's slope at each weight.
     fn pull(&self, k: usize) -> f64 {
-        let (f, b) = (self.scale[self.active[k]], self.beta[k]);
-        if b == 0.0 { 0.0 } else { self.prior.scaled_weight(f, b) * b }
+        let (j, b) = (self.active[k], self.beta[k]);
+        if b == 0.0 { 0.0 } else { self.weight(j, b) * b }
+    }
+
+    fn ridge(&self, j: usize) -> f64 {
+        self.ridge.map_or(0.0, |ridge| ridge[j])
+    }
+
+    /// E[1/τ] of a weight, and its ridge.
+    fn weight(&self, j: usize, beta: f64) -> f64 {
+        self.prior.scaled_weight(self.scale[j], beta) + self.ridge(j)
+    }
+
+    /// −log p of all weights.
+    fn penalty(&self) -> f64 {
+        let each = self.active.iter().zip(&self.beta).map(|(&j, &b)| {
+            self.prior.scaled_penalty(self.scale[j], b) + 0.5 * self.ridge(j) * b * b
+        });
+        each.sum()
     }
 
     fn objective(&self) -> f64 {
-        let penalty: f64 = self
-            .active
-            .iter()
-            .zip(&self.beta)
-            .map(|(&j, &b)| self.prior.scaled_penalty(self.scale[j], b))
-            .sum();
-        self.likelihood.value() + penalty
+        self.likelihood.value() + self.penalty()
     }
 
     /// One EM step: E[1/τ] from the prior, then the ridge problem.
@@ -235,7 +248,7 @@ impl Reweighted<'_, '_> {
             .map(|(&j, &b)| {
                 // Far below what the data say of the weight: λ = 0 is then least squares.
                 let least = 1e-14 * precision * self.squares[j];
-                self.prior.scaled_weight(self.scale[j], b).max(least).sqrt().recip()
+                self.weight(j, b).max(least).sqrt().recip()
             })
             .collect();
         let right =
@@ -357,7 +370,8 @@ impl Reweighted<'_, '_> {
             let mut direction: Vec<f64> =
                 (0..self.active.len()).map(|k| precision * residual[k] - self.pull(k)).collect();
             for (k, &j) in self.active.iter().enumerate() {
-                hessian[(k, k)] += self.prior.scaled_curvature(self.scale[j], self.beta[k]);
+                hessian[(k, k)] +=
+                    self.prior.scaled_curvature(self.scale[j], self.beta[k]) + self.ridge(j);
             }
             let Ok(factor) = Cholesky::new(hessian, self.data.observer())? else { break };
             factor.solve(&mut direction);
@@ -468,7 +482,7 @@ impl Reweighted<'_, '_> {
 
     fn gap_of_least_squares(&self) -> Option<f64> {
         let residual_square = self.likelihood.known_noise_residual()?;
-        self.prior.conjugate(0.0)?;
+        self.prior.conjugate(0.0).filter(|_| self.ridge.is_none())?;
         let allowed: Vec<usize> = (0..self.allowed.len()).filter(|&j| self.allowed[j]).collect();
         let products =
             self.likelihood.residual_products_of(self.data, &allowed, &self.active, &self.beta);
@@ -483,12 +497,7 @@ impl Reweighted<'_, '_> {
         // yᵀr = ‖r‖² + βᵀXᵀr and yᵀy = ‖r‖² + βᵀXᵀr + βᵀXᵀy
         let target_residual = residual_square + fitted_residual;
         let square = target_residual + explained;
-        let penalty: f64 = self
-            .active
-            .iter()
-            .zip(&self.beta)
-            .map(|(&j, &b)| self.prior.scaled_penalty(self.scale[j], b))
-            .sum();
+        let penalty = self.penalty();
         let conjugate: f64 = allowed
             .iter()
             .zip(&products)

@@ -15,6 +15,7 @@ pub(crate) use student_t::StudentT;
 use crate::engine::LeastSquares;
 use crate::error::Result;
 use crate::linalg::Matrix;
+use std::ops::Range;
 
 /// A likelihood that a quadratic of constant curvature bounds from above (as −log p):
 /// −log p(y | η) ≤ const + (precision/2) Σ w (t − η)², touching at the current η.
@@ -81,6 +82,10 @@ pub(crate) trait Smooth: Sync {
 
     /// Moves to new linear predictors, a column for each output.
     fn update(&mut self, eta: &Matrix);
+
+    /// −log p of some of the rows at their η, which become −∂(−log p)/∂η, without the rows'
+    /// weights.
+    fn of_rows(&self, rows: Range<usize>, eta: &mut Matrix) -> f64;
 
     /// −log p.
     fn value(&self) -> f64;

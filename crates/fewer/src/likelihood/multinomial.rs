@@ -3,6 +3,7 @@
 use super::Smooth;
 use crate::linalg::{Matrix, dot};
 use crate::special::{exp_of_multiples, ln_of};
+use std::ops::Range;
 
 /// Rows that are dealt with together.
 const ROWS: usize = 256;
@@ -42,6 +43,50 @@ impl<'a> Multinomial<'a> {
         likelihood.update(&Matrix::zeros(codes.len(), outputs));
         likelihood
     }
+
+    /// −log p of at most so many rows, and the probabilities of their classes; their η start at a
+    /// row of `eta`.
+    fn probabilities_of(
+        &self,
+        block: Range<usize>,
+        (eta, from): (&Matrix, usize),
+        scores: &mut [f64],
+    ) -> f64 {
+        let count = block.len();
+        let mut largest = [f64::NEG_INFINITY; ROWS];
+        for (c, scores) in scores.chunks_exact_mut(count).enumerate() {
+            // A reference class has η = 0.
+            match c < self.outputs {
+                true => scores.copy_from_slice(&eta.column(c)[from..][..count]),
+                false => scores.fill(0.0),
+            }
+            largest.iter_mut().zip(scores).for_each(|(l, s)| *l = l.max(*s));
+        }
+        for scores in scores.chunks_exact_mut(count) {
+            scores.iter_mut().zip(&largest).for_each(|(s, l)| *s -= l);
+        }
+        let mut own = [0.0; ROWS];
+        for (i, own) in block.clone().zip(&mut own) {
+            *own = scores[self.codes[i] * count + i - block.start];
+        }
+        exp_of_multiples(1.0, scores);
+        let mut total = [0.0; ROWS];
+        for scores in scores.chunks_exact(count) {
+            total.iter_mut().zip(scores).for_each(|(t, s)| *t += s);
+        }
+        for scores in scores.chunks_exact_mut(count) {
+            scores.iter_mut().zip(&total).for_each(|(s, t)| *s /= t);
+        }
+        ln_of(&mut total[..count]);
+        let losses = total.iter().zip(&own).map(|(t, o)| t - o);
+        match self.weights {
+            Some(w) => {
+                let counted = w[block].iter().zip(losses).filter(|(w, _)| **w > 0.0);
+                counted.map(|(w, l)| w * l).sum::<f64>()
+            }
+            None => losses.take(count).sum::<f64>(),
+        }
+    }
 }
 
 impl Smooth for Multinomial<'_> {
@@ -59,43 +104,11 @@ impl Smooth for Multinomial<'_> {
         let mut scores = vec![0.0; ROWS * self.classes];
         for start in (0..rows).step_by(ROWS) {
             let block = start..(start + ROWS).min(rows);
-            let count = block.len();
-            let scores = &mut scores[..count * self.classes];
-            let mut largest = [f64::NEG_INFINITY; ROWS];
-            for (c, scores) in scores.chunks_exact_mut(count).enumerate() {
-                // A reference class has η = 0.
-                match c < self.outputs {
-                    true => scores.copy_from_slice(&eta.column(c)[block.clone()]),
-                    false => scores.fill(0.0),
-                }
-                largest.iter_mut().zip(scores).for_each(|(l, s)| *l = l.max(*s));
+            let scores = &mut scores[..block.len() * self.classes];
+            self.value += self.probabilities_of(block.clone(), (eta, start), scores);
+            for (c, scores) in scores.chunks_exact(block.len()).enumerate() {
+                self.probabilities.column_mut(c)[block.clone()].copy_from_slice(scores);
             }
-            for scores in scores.chunks_exact_mut(count) {
-                scores.iter_mut().zip(&largest).for_each(|(s, l)| *s -= l);
-            }
-            let mut own = [0.0; ROWS];
-            for (i, own) in block.clone().zip(&mut own) {
-                *own = scores[self.codes[i] * count + i - start];
-            }
-            exp_of_multiples(1.0, scores);
-            let mut total = [0.0; ROWS];
-            for scores in scores.chunks_exact(count) {
-                total.iter_mut().zip(scores).for_each(|(t, s)| *t += s);
-            }
-            for (c, scores) in scores.chunks_exact(count).enumerate() {
-                let out = &mut self.probabilities.column_mut(c)[block.clone()];
-                let parts = scores.iter().zip(&total).map(|(s, t)| s / t);
-                out.iter_mut().zip(parts).for_each(|(p, part)| *p = part);
-            }
-            ln_of(&mut total[..count]);
-            let losses = total.iter().zip(&own).map(|(t, o)| t - o);
-            self.value += match self.weights {
-                Some(w) => {
-                    let counted = w[block.clone()].iter().zip(losses).filter(|(w, _)| **w > 0.0);
-                    counted.map(|(w, l)| w * l).sum::<f64>()
-                }
-                None => losses.take(count).sum::<f64>(),
-            };
         }
         for c in 0..self.outputs {
             let parts = self.probabilities.column(c).iter().zip(self.codes);
@@ -103,6 +116,23 @@ impl Smooth for Multinomial<'_> {
             let residual = self.residual.column_mut(c).iter_mut().zip(parts);
             residual.for_each(|(r, (p, code))| *r = target(code) - p);
         }
+    }
+
+    fn of_rows(&self, rows: Range<usize>, eta: &mut Matrix) -> f64 {
+        let mut value = 0.0;
+        let mut scores = vec![0.0; ROWS * self.classes];
+        for start in rows.clone().step_by(ROWS) {
+            let block = start..(start + ROWS).min(rows.end);
+            let (scores, from) = (&mut scores[..block.len() * self.classes], start - rows.start);
+            value += self.probabilities_of(block.clone(), (eta, from), scores);
+            for (c, scores) in scores.chunks_exact(block.len()).enumerate().take(self.outputs) {
+                let parts = scores.iter().zip(&self.codes[block.clone()]);
+                let target = |&code: &usize| f64::from(u8::from(code == c));
+                let out = eta.column_mut(c)[from..][..block.len()].iter_mut().zip(parts);
+                out.for_each(|(r, (p, code))| *r = target(code) - p);
+            }
+        }
+        value
     }
 
     fn value(&self) -> f64 {

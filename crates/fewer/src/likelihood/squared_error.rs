@@ -2,6 +2,7 @@
 
 use super::Smooth;
 use crate::linalg::Matrix;
+use std::ops::Range;
 
 /// Half the weighted sum of squared errors.
 pub(crate) struct SquaredError<'a> {
@@ -48,6 +49,16 @@ impl Smooth for SquaredError<'_> {
         let residual = self.residual.as_mut_slice().iter_mut();
         residual.zip(self.target.iter().zip(eta.as_slice())).for_each(|(r, (y, e))| *r = y - e);
         self.sums();
+    }
+
+    fn of_rows(&self, rows: Range<usize>, eta: &mut Matrix) -> f64 {
+        let w = |i: usize| self.weights.map_or(1.0, |w| w[i]);
+        let mut square = 0.0;
+        for (i, e) in rows.zip(eta.as_mut_slice()) {
+            *e = self.target[i] - *e;
+            square += w(i) * *e * *e;
+        }
+        0.5 * square
     }
 
     fn value(&self) -> f64 {

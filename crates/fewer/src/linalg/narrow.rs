@@ -111,6 +111,144 @@ impl pulp::WithSimd for AddMultipleOfProduct<'_> {
     }
 }
 
+/// (x − centre)·factor in single precision.
+pub fn narrow_into(x: &[f64], centre: f64, factor: f64, out: &mut [f32]) {
+    pulp::Arch::new().dispatch(NarrowInto { x, centre, factor, out })
+}
+
+struct NarrowInto<'a> {
+    x: &'a [f64],
+    centre: f64,
+    factor: f64,
+    out: &'a mut [f32],
+}
+
+impl pulp::WithSimd for NarrowInto<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        for (o, v) in self.out.iter_mut().zip(self.x) {
+            *o = ((v - self.centre) * self.factor) as f32;
+        }
+    }
+}
+
+/// Asks for large pages for values that are yet to be written, if they are many: the first touch of
+/// a page costs more than all that is written there.
+pub fn expect_to_fill(values: &Vec<f32>) {
+    #[cfg(target_os = "linux")]
+    {
+        const PAGE: usize = 4096;
+        const MANY: usize = 1 << 22;
+        let bytes = 4 * values.capacity();
+        if bytes >= MANY {
+            let start = values.as_ptr() as usize;
+            let (first, end) = (start.next_multiple_of(PAGE), start + bytes);
+            let whole = (end - first) / PAGE * PAGE;
+            #[allow(unsafe_code)] // the pages are the vector's own, and advice changes no value
+            unsafe {
+                libc::madvise(first as *mut libc::c_void, whole, libc::MADV_HUGEPAGE)
+            };
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = values;
+}
+
+/// Columns that are taken together.
+const TOGETHER: usize = 4;
+/// Groups of columns whose products are added up in single precision.
+const GROUPS: usize = 16;
+
+/// η += X·β for a block of columns of so many rows, of which there is a multiple of 4, and several
+/// β and η, one after the other; rows are a multiple of 64.
+pub fn add_block_product(x: &[f32], rows: usize, betas: &[f32], eta: &mut [f64]) {
+    pulp::Arch::new().dispatch(AddBlockProduct { x, rows, betas, eta })
+}
+
+struct AddBlockProduct<'a> {
+    x: &'a [f32],
+    rows: usize,
+    betas: &'a [f32],
+    eta: &'a mut [f64],
+}
+
+impl pulp::WithSimd for AddBlockProduct<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, simd: S) {
+        let Self { x, rows, betas, eta } = self;
+        let columns = x.len() / rows;
+        let mut part = vec![0.0; eta.len()];
+        for (b, groups) in x.chunks(GROUPS * TOGETHER * rows).enumerate() {
+            part.fill(0.0);
+            for (g, group) in groups.chunks_exact(TOGETHER * rows).enumerate() {
+                let first = (b * GROUPS + g) * TOGETHER;
+                let betas = betas.chunks_exact(columns).map(|b| &b[first..][..TOGETHER]);
+                for (part, beta) in part.chunks_exact_mut(rows).zip(betas) {
+                    let part = S::as_mut_simd_f32s(part).0;
+                    let column = |k: usize| &S::as_simd_f32s(&group[k * rows..]).0[..part.len()];
+                    let columns: [&[S::f32s]; TOGETHER] = std::array::from_fn(column);
+                    let wide: [S::f32s; TOGETHER] =
+                        std::array::from_fn(|k| simd.splat_f32s(beta[k]));
+                    for (i, out) in part.iter_mut().enumerate() {
+                        let mut sum = *out;
+                        for k in 0..TOGETHER {
+                            sum = simd.mul_add_e_f32s(wide[k], columns[k][i], sum);
+                        }
+                        *out = sum;
+                    }
+                }
+            }
+            eta.iter_mut().zip(&part).for_each(|(e, p)| *e += f64::from(*p));
+        }
+    }
+}
+
+/// sums += Xᵀ·v for such a block and several v.
+pub fn add_block_transpose_product(x: &[f32], rows: usize, v: &[f32], sums: &mut [f64]) {
+    pulp::Arch::new().dispatch(AddBlockTransposeProduct { x, rows, v, sums })
+}
+
+struct AddBlockTransposeProduct<'a> {
+    x: &'a [f32],
+    rows: usize,
+    v: &'a [f32],
+    sums: &'a mut [f64],
+}
+
+impl pulp::WithSimd for AddBlockTransposeProduct<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, simd: S) {
+        let Self { x, rows, v, sums } = self;
+        let columns = x.len() / rows;
+        for (g, group) in x.chunks_exact(TOGETHER * rows).enumerate() {
+            for (v, sums) in v.chunks_exact(rows).zip(sums.chunks_exact_mut(columns)) {
+                let v = S::as_simd_f32s(v).0.as_chunks::<2>().0;
+                let halves = |k: usize| S::as_simd_f32s(&group[k * rows..][..rows]).0;
+                let columns: [&[[S::f32s; 2]]; TOGETHER] =
+                    std::array::from_fn(|k| &halves(k).as_chunks::<2>().0[..v.len()]);
+                let mut totals = [[simd.splat_f32s(0.0); 2]; TOGETHER];
+                for (i, v) in v.iter().enumerate() {
+                    for k in 0..TOGETHER {
+                        let x = &columns[k][i];
+                        totals[k][0] = simd.mul_add_e_f32s(x[0], v[0], totals[k][0]);
+                        totals[k][1] = simd.mul_add_e_f32s(x[1], v[1], totals[k][1]);
+                    }
+                }
+                for (k, [first, second]) in totals.into_iter().enumerate() {
+                    let total = simd.reduce_sum_f32s(simd.add_f32s(first, second));
+                    sums[g * TOGETHER + k] += f64::from(total);
+                }
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -128,6 +266,29 @@ mod tests {
             axpy_narrow(2.0, &x, &mut y);
             add_multiple_of_product_narrow(-1.0, &x, &w, &mut y);
             assert!((0..n).all(|i| y[i] == w[i] + 2.0 * x[i] - x[i] * w[i]));
+        }
+    }
+
+    #[test]
+    fn blocks_agree_with_plain_sums() {
+        for (rows, columns, outputs) in [(64, 4, 1), (128, 72, 3)] {
+            let value = |i: usize| ((i * 7 % 11) as f32 - 5.0) / 4.0;
+            let x: Vec<f32> = (0..rows * columns).map(value).collect();
+            let betas: Vec<f32> = (0..columns * outputs).map(|i| value(i + 3)).collect();
+            let v: Vec<f32> = (0..rows * outputs).map(|i| value(i + 5)).collect();
+            let (mut eta, mut sums) = (vec![1.0; rows * outputs], vec![1.0; columns * outputs]);
+            add_block_product(&x, rows, &betas, &mut eta);
+            add_block_transpose_product(&x, rows, &v, &mut sums);
+            for c in 0..outputs {
+                for i in 0..rows {
+                    let each = (0..columns).map(|j| x[j * rows + i] * betas[c * columns + j]);
+                    assert_eq!(eta[c * rows + i], 1.0 + f64::from(each.sum::<f32>()));
+                }
+                for j in 0..columns {
+                    let each = (0..rows).map(|i| x[j * rows + i] * v[c * rows + i]);
+                    assert_eq!(sums[c * columns + j], 1.0 + f64::from(each.sum::<f32>()));
+                }
+            }
         }
     }
 }

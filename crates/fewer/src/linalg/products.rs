@@ -78,8 +78,46 @@ pub fn add_combination(columns: &[(f64, &[f64])], y: &mut [f64]) {
     const ROWS: usize = 1024;
     y.par_chunks_mut(ROWS).enumerate().for_each(|(c, y)| {
         let rows = c * ROWS..c * ROWS + y.len();
-        columns.iter().for_each(|(s, x)| axpy(*s, &x[rows.clone()], y));
+        let columns: Vec<(f64, &[f64])> =
+            columns.iter().map(|(s, x)| (*s, &x[rows.clone()])).collect();
+        pulp::Arch::new().dispatch(AddCombination { columns: &columns, y })
     });
+}
+
+struct AddCombination<'a> {
+    columns: &'a [(f64, &'a [f64])],
+    y: &'a mut [f64],
+}
+
+impl pulp::WithSimd for AddCombination<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, simd: S) {
+        let n = self.y.len();
+        let (groups, rest) = self.columns.as_chunks::<TOGETHER>();
+        for group in groups {
+            let factors = group.map(|(s, _)| s);
+            let wide = factors.map(|s| simd.splat_f64s(s));
+            let columns = group.map(|(_, x)| S::as_simd_f64s(&x[..n]));
+            let (y, y_rest) = S::as_mut_simd_f64s(self.y);
+            for (i, y) in y.iter_mut().enumerate() {
+                let mut sum = *y;
+                for k in 0..TOGETHER {
+                    sum = simd.add_f64s(sum, simd.mul_f64s(wide[k], columns[k].0[i]));
+                }
+                *y = sum;
+            }
+            for (i, y) in y_rest.iter_mut().enumerate() {
+                for k in 0..TOGETHER {
+                    *y += factors[k] * columns[k].1[i];
+                }
+            }
+        }
+        for (s, x) in rest {
+            add_multiple(*s, x, self.y);
+        }
+    }
 }
 
 /// y += s·x·w, value by value.

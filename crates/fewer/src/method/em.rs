@@ -223,6 +223,7 @@ impl Em {
             likelihood,
             prior,
             scale: &shared.scale,
+            ridge: None,
             squares: &shared.squares,
             active: start.active,
             beta: start.beta,

@@ -34,7 +34,7 @@ pub enum Parameterization {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Solver {
-    /// The fastest: Newton's method on working sets of columns.
+    /// The fastest: Newton's method on working sets of columns, or L-BFGS where many keep a weight.
     #[default]
     Auto,
     /// All weights at once by a quadratic bound (Krishnapuram 2005, eqs 7, 10 and 13), with

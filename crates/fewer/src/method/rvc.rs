@@ -25,8 +25,8 @@ use serde_json::Value;
 /// Every weight has a prior variance of its own, w_i ~ N(0, γ_i), and classes have the logistic (or
 /// softmax) probabilities of the weighted kernels; the weights are integrated out by Laplace's
 /// approximation, and log p(y | γ) − c·(effective parameters) is maximised. Most γ_i become zero.
-/// Nothing is to tune but the kernel's width. Every step of the fit raises the objective; it has
-/// many maxima, and each fit ends at one, with the largest gain that adding any one column would
+/// Nothing is to tune but the kernel's width. A column that does not raise the objective is
+/// not added; there are many maxima, and each fit ends at one, with the largest gain that adding any one column would
 /// still bring for a certificate.
 ///
 /// Probabilities are averaged over the posterior of the weights

@@ -291,6 +291,7 @@ impl SparseRegressor {
                 likelihood: &mut known,
                 prior: &prior,
                 scale: &scale,
+                ridge: None,
                 squares: &shared.squares,
                 active,
                 beta,

@@ -286,6 +286,8 @@ struct Start {
     before: usize,
     /// Gains below this are left.
     tol: f64,
+    /// Whether to search on from the first maximum.
+    search: bool,
 }
 
 /// A prior for columns in these units.
@@ -323,15 +325,16 @@ impl Evidence<'_> {
         on_threads(self.common.n_jobs, || {
             let fixed = self.common.resolve(data, weights)?;
             let rows = Rows { data, target: y, weights, deadline };
+            // The first start is soon left behind; a fresh one, and the last, are searched on.
             let climb = |tails, from, before, tol| {
-                let start = Start { from, before, tol };
+                let start = Start { from, before, tol, search: before > 0 };
                 self.climb(&fixed, tails, &rows, nu, start, observer, &prior)
             };
             let fine = self.common.tol.max(LEAST);
             let free = nu == Nu::Rule(NuRule::Estimate);
             let mut best = climb(tails, None, 0, if free { fine.max(COARSE) } else { fine })?;
             let value = |end: &Climbed<'_>| end.current.reached.as_ref().map(|r| r.value);
-            let mut is_coarse = free;
+            let mut restarted = false;
             for _ in 0..RESTARTS {
                 let (Some(at), Termination::Converged) = (&best.current.reached, best.termination)
                 else {
@@ -348,10 +351,10 @@ impl Evidence<'_> {
                 if value(&next) <= value(&best).map(|v| v + LEAST) {
                     break;
                 }
-                (best, is_coarse) = (next, false);
+                (best, restarted) = (next, true);
             }
-            if let (true, Some(at), Termination::Converged) =
-                (is_coarse, &best.current.reached, best.termination)
+            if let (false, Some(at), Termination::Converged) =
+                (restarted, &best.current.reached, best.termination)
             {
                 let (tails, state) = (best.tails.clone(), at.state.clone());
                 best = climb(tails, Some(state), best.iterations, fine)?;
@@ -401,15 +404,16 @@ impl Evidence<'_> {
         observer: &dyn Observer,
         prior: &impl MakePrior,
     ) -> Result<Climbed<'d>> {
-        let Start { from, before, tol } = start;
+        let Start { from, before, tol, search } = start;
         let watch = StopOnly(observer);
+        let least = tol.min(COARSE);
         let round = |fixed: &FixedBasis, tails: &Tails<'_>, from: Option<&State>| {
-            // The first start is soon left behind; a fresh one is searched on.
-            let run = Run { from, search: from.is_none() && before > 0, tol: tol.min(COARSE) };
+            let run = Run { from, search: false, tol: least };
             self.round(fixed, tails, rows, run, &watch, prior)
         };
         let late = || rows.deadline.is_some_and(|d| Instant::now() >= d);
-        let mut current = round(fixed, &tails, from.as_ref())?;
+        let first = Run { from: from.as_ref(), search, tol: least };
+        let mut current = self.round(fixed, &tails, rows, first, &watch, prior)?;
         let mut trace: Vec<Step> = Vec::new();
         let mut termination = Termination::Converged;
         let mut iterations = before + 1;

@@ -71,7 +71,8 @@ impl Posterior {
         let k = self.parameters.len();
         let known = |p: &Parameter| p.output < outputs && p.term.is_none_or(|t| t < terms);
         let bound = |a: usize, b: usize| {
-            (1.0 + ROUNDING) * (self.covariance(a, a) * self.covariance(b, b)).sqrt()
+            // The product of tiny variances would be zero.
+            (1.0 + ROUNDING) * self.covariance(a, a).sqrt() * self.covariance(b, b).sqrt()
         };
         let possible = |a: usize, b: usize| {
             let value = self.covariance(a, b);

@@ -13,9 +13,11 @@ mod hessian;
 mod intercepts;
 mod narrow;
 mod newton;
+mod orthants;
 mod penalty;
 mod quadratic;
 mod row_space;
+mod smooth;
 mod working_set;
 
 pub use componentwise::Schedule;
@@ -24,7 +26,7 @@ pub(crate) use penalty::Penalty;
 pub(crate) use row_space::RowSpace;
 
 use super::{Observer, Outcome, Progress, Step, Termination, check_memory};
-use crate::design::Design;
+use crate::design::{Design, NarrowRows};
 use crate::error::Result;
 use crate::likelihood::Smooth;
 use crate::linalg::{Matrix, add_combination, axpy};
@@ -105,6 +107,10 @@ pub(crate) struct Coordinate<'a> {
     precise: bool,
     /// Part of what single coefficients could gain that the next step may leave.
     inexact: f64,
+    /// The rows in single precision, for penalties that are all L2.
+    narrow_rows: Option<NarrowRows>,
+    /// Whether L-BFGS has not got there with this penalty.
+    strayed: bool,
     /// Where single coefficients are visited instead of working sets solved.
     components: Option<Components>,
     /// The objective of the empty model.
@@ -149,6 +155,8 @@ impl<'a> Coordinate<'a> {
             factored: None,
             precise: false,
             inexact: 0.0,
+            narrow_rows: None,
+            strayed: false,
             components: None,
             null,
             spent: 0.0,
@@ -351,7 +359,10 @@ impl<'a> Coordinate<'a> {
     /// Solves the problem with a penalty.
     pub fn run(&mut self, penalty: &Penalty, options: &Options) -> Result<Outcome> {
         let Some(components) = self.components.take() else {
-            return self.run_on_working_sets(penalty, options);
+            return match self.is_smooth(penalty) {
+                true => self.run_by_gradients(penalty, options),
+                false => self.run_on_working_sets(penalty, options),
+            };
         };
         let outcome = self.run_by_components(&components, penalty, options);
         self.components = Some(components);
@@ -361,6 +372,7 @@ impl<'a> Coordinate<'a> {
     fn run_on_working_sets(&mut self, penalty: &Penalty, options: &Options) -> Result<Outcome> {
         let target = options.tol.max(SMALLEST_GAP) * self.null;
         let mut alive: Vec<usize> = self.usable.clone();
+        self.strayed = false;
         let strong = self.solved.take();
         let reach = self.reach(penalty)?;
         // Tibshirani et al. 2012: pulls change no faster than λ does, mostly.
@@ -591,7 +603,11 @@ impl<'a> Coordinate<'a> {
             // A step costs more than the pass over all columns that would show what is missing.
             let large = self.working.len().pow(2) as f64 > PRODUCT_SPEED * self.beta.len() as f64;
             let enough = if large { ENOUGH.1 } else { ENOUGH.0 };
-            return self.descend_by_newton(penalty, tolerance.max(enough * gap));
+            let (least, tolerance) = (tolerance, tolerance.max(enough * gap));
+            return match self.descend_by_gradients(penalty, 5.0 * least)? {
+                Some(moved) => Ok(moved),
+                None => self.descend_by_newton(penalty, tolerance),
+            };
         }
         let columns = self.working.columns().to_vec();
         let own = penalty.of(&columns);

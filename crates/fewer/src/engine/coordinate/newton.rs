@@ -164,7 +164,7 @@ impl Coordinate<'_> {
         Ok((step, true))
     }
 
-    fn intercept_count(&self) -> usize {
+    pub(super) fn intercept_count(&self) -> usize {
         self.intercepts.as_ref().map_or(0, Vec::len)
     }
 
@@ -187,7 +187,7 @@ impl Coordinate<'_> {
     }
 
     /// No penalty on the intercepts, then that of the working coefficients.
-    fn own_penalty(&self, variables: &[usize], penalty: &Penalty) -> Penalty {
+    pub(super) fn own_penalty(&self, variables: &[usize], penalty: &Penalty) -> Penalty {
         let mut own = penalty.of(variables);
         let free = vec![0.0; self.intercept_count()];
         own.l1.splice(..0, free.iter().copied());
@@ -195,7 +195,7 @@ impl Coordinate<'_> {
         own
     }
 
-    fn weighted_residual(&self, output: usize) -> Vec<f64> {
+    pub(super) fn weighted_residual(&self, output: usize) -> Vec<f64> {
         let residual = self.likelihood.residual().column(output);
         match self.design.weights() {
             Some(w) => residual.iter().zip(w).map(|(r, w)| r * w).collect(),
@@ -228,7 +228,7 @@ impl Coordinate<'_> {
         pulls
     }
 
-    fn working_gap(&self, variables: &[usize], own: &Penalty, pulls: &[f64]) -> f64 {
+    pub(super) fn working_gap(&self, variables: &[usize], own: &Penalty, pulls: &[f64]) -> f64 {
         let free = self.intercept_count();
         if (free..own.l1.len()).all(|k| own.is_free(k)) {
             let each = variables.iter().zip(&pulls[free..]);

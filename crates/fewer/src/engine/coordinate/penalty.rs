@@ -56,6 +56,9 @@ impl Penalty {
     }
 }
 
+/// Part of the largest κ by which the best may be less for it to be taken for that one.
+const NEAR: f64 = 1e-3;
+
 /// A dual point κ·residual, and the dual objective there.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DualPoint {
@@ -103,8 +106,9 @@ pub(crate) fn best_dual_point(
         likelihood(kappa) - 0.5 * cost - kappa * left
     };
     let mut high = best.min(limit);
-    if !soft.is_empty() {
-        // Concave: golden-section search between 0 and the bound.
+    // Concave: where it does not fall towards the bound, the best is there, or all but there.
+    if !soft.is_empty() && value(high) < value((1.0 - NEAR) * high) {
+        // Golden-section search between 0 and the bound.
         let ratio = 0.5 * (5f64.sqrt() - 1.0);
         let (mut a, mut b) = (0.0, high);
         let (mut c, mut d) = (b - ratio * (b - a), a + ratio * (b - a));

@@ -106,22 +106,15 @@ impl WorkingSet {
 
     /// Packs all columns in single precision; false where that has no room for their values.
     pub fn pack_narrow(&mut self, design: &Design<'_>) -> bool {
-        /// Columns that are narrowed at a time.
-        const BLOCK: usize = 32;
-        let done = self.singles.len() / self.rows.max(1);
-        let mut wide = Vec::new();
-        self.singles.reserve((self.columns.len() - done) * self.rows);
-        for block in self.columns[done..].chunks(BLOCK) {
-            wide.clear();
-            append(design, block, &mut wide);
-            let before = self.singles.len();
-            self.singles.extend(wide.iter().map(|v| *v as f32));
-            if !self.singles[before..].iter().fold(true, |finite, v| finite & v.is_finite()) {
-                self.held = Held::Packed;
-                self.singles = Vec::new();
-                self.pack(design);
-                return false;
-            }
+        let before = self.singles.len();
+        let columns = design.raw().columns();
+        let fresh = self.columns[before / self.rows.max(1)..].iter().map(|v| v % columns);
+        design.append_narrow(&fresh.collect::<Vec<usize>>(), &mut self.singles);
+        if !self.singles[before..].iter().fold(true, |finite, v| finite & v.is_finite()) {
+            self.held = Held::Packed;
+            self.singles = Vec::new();
+            self.pack(design);
+            return false;
         }
         true
     }

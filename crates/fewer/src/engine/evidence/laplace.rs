@@ -267,7 +267,7 @@ impl<'a> Laplace<'a> {
 
     /// Whether there is a second ascent: with many outputs its columns would be too few.
     fn begins_again(&self) -> bool {
-        self.likelihood.outputs() <= MOST_OUTPUTS && self.options.max_terms.is_none()
+        self.likelihood.outputs() <= MOST_OUTPUTS && self.options.max_terms != Some(0)
     }
 
     /// Begins again with many terms, of which most go: what tells classes apart only together gains
@@ -284,19 +284,18 @@ impl<'a> Laplace<'a> {
             self.at.terms = Terms::default();
             let places: Vec<(usize, f64)> = chosen.iter().map(|&v| (v, alpha)).collect();
             let terms = self.with(&places);
-            let (mode, value) = self.trial(terms)?;
-            if best.as_ref().is_none_or(|b| value > b.1) {
-                best = Some((mode, value));
+            (self.at, self.value) = self.trial(terms)?;
+            self.settle(LOOSE)?;
+            self.drop_to_limit()?;
+            if best.as_ref().is_none_or(|b| self.value > b.1) {
+                best = Some((self.at.clone(), self.value));
             }
         }
         let mut termination = Termination::Converged;
-        if let Some(best) = best {
+        if let Some(best) = best.filter(|b| b.1 > first.1 - HOPELESS) {
             (self.at, self.value) = best;
-            self.settle(LOOSE)?;
-            if self.value > first.1 - HOPELESS {
-                self.trace.clear();
-                termination = self.ascend(all, self.options.tol, true)?;
-            }
+            self.trace.clear();
+            termination = self.ascend(all, self.options.tol, true)?;
         }
         if self.value <= first.1 + self.options.tol {
             (self.at, self.value, self.gain, self.aligned, self.trace) = first;
@@ -401,25 +400,43 @@ impl<'a> Laplace<'a> {
         Ok(())
     }
 
+    /// The term that the Gaussian problem would miss least, and how much.
+    fn worst(&self) -> Option<(usize, f64)> {
+        let frame = Objective { weight: 0.0, free_intercept: false, prior: &*self.prior };
+        let units = self.units(&self.at.terms);
+        let gain = |(of, unit): (Factors, f64)| {
+            let variance = self.prior.best_variance(of, unit, 1.0);
+            self.prior.gain(of, variance, unit, 1.0)
+        };
+        let gains = frame.factors(&self.at.posterior).into_iter().zip(units).map(gain);
+        gains.enumerate().min_by(|a, b| a.1.total_cmp(&b.1))
+    }
+
+    fn remove(&mut self, i: usize) -> Result<()> {
+        let mut terms = self.at.terms.clone();
+        terms.remove(i);
+        (self.at, self.value) = self.trial(terms)?;
+        Ok(())
+    }
+
     /// Takes terms out that the Gaussian problem is better without.
     fn prune(&mut self) -> Result<()> {
-        loop {
-            let frame = Objective { weight: 0.0, free_intercept: false, prior: &*self.prior };
-            let units = self.units(&self.at.terms);
-            let gain = |(of, unit): (Factors, f64)| {
-                let variance = self.prior.best_variance(of, unit, 1.0);
-                self.prior.gain(of, variance, unit, 1.0)
-            };
-            let gains = frame.factors(&self.at.posterior).into_iter().zip(units).map(gain);
-            let worst = gains
-                .enumerate()
-                .filter(|(_, gain)| *gain <= self.options.worthless)
-                .min_by(|a, b| a.1.total_cmp(&b.1));
-            let Some((worst, _)) = worst else { return Ok(()) };
-            let mut terms = self.at.terms.clone();
-            terms.remove(worst);
-            (self.at, self.value) = self.trial(terms)?;
+        while let Some((worst, _)) = self.worst().filter(|w| w.1 <= self.options.worthless) {
+            self.remove(worst)?;
         }
+        Ok(())
+    }
+
+    /// Takes terms out until they are no more than there may be.
+    fn drop_to_limit(&mut self) -> Result<()> {
+        let Some(most) = self.options.max_terms else { return Ok(()) };
+        while self.counted().len() > most
+            && let Some((worst, _)) = self.worst()
+        {
+            self.remove(worst)?;
+            self.settle(LOOSE)?;
+        }
+        Ok(())
     }
 
     /// The present terms and others with their precisions.

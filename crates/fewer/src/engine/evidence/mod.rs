@@ -148,6 +148,8 @@ struct Ascent<'a> {
     all: Statistics,
     /// Products of columns that were active before.
     held: HashMap<usize, Vec<f64>>,
+    /// Columns that promised a gain which did not come; until something else brings one.
+    closed: HashSet<usize>,
     hold_noise: bool,
     /// Whether columns are added one at a time.
     singly: bool,
@@ -268,6 +270,9 @@ enum Kick {
     Part { precision: f64, out: f64 },
     /// From no column and this noise precision, by one column at a time.
     Afresh { precision: f64 },
+    /// From many columns at once, of which most go: those that explain something only together
+    /// gain nothing one by one.
+    Many,
 }
 
 impl Kick {
@@ -278,7 +283,8 @@ impl Kick {
 }
 
 /// For up to [`FEW_CANDIDATES`]; those that leave the columns alone serve any number.
-const KICKS: [Kick; 12] = [
+const KICKS: [Kick; 13] = [
+    Kick::Many,
     Kick::Afresh { precision: 100.0 },
     Kick::Part { precision: 3.0, out: 0.5 },
     Kick::Part { precision: 3.0, out: -0.3 },
@@ -293,8 +299,12 @@ const KICKS: [Kick; 12] = [
     Kick::Part { precision: 30.0, out: 0.3 },
 ];
 
-const MANY_CANDIDATES_KICKS: std::ops::Range<usize> = 3..5;
+const MANY_CANDIDATES_KICKS: std::ops::Range<usize> = 4..6;
 const FEW_CANDIDATES: usize = 1000;
+/// Columns to begin with where they are many, and how much of the target's square their variances
+/// make up together.
+const AT_ONCE: usize = 30;
+const VARIANCE_AT_ONCE: f64 = 100.0;
 /// Rounds without success that end this near the best maximum, and for how many each counts.
 const NEAR: f64 = 0.05;
 const NEAR_COUNTS: usize = 3;
@@ -376,6 +386,7 @@ impl<'a> Ascent<'a> {
             posterior,
             all,
             held: HashMap::new(),
+            closed: HashSet::new(),
             hold_noise: false,
             singly: false,
             hyper_change: 0.0,
@@ -419,12 +430,14 @@ impl<'a> Ascent<'a> {
         let few = self.all.len() <= FEW_CANDIDATES && !(sought && self.all.len() >= 2 * COARSE);
         let kicks = if few { &KICKS[..] } else { &KICKS[MANY_CANDIDATES_KICKS] };
         let mut kick = kicks.iter().cycle();
-        let mut strong = false;
+        let (mut strong, mut tried) = (false, false);
         // Sets of columns of which no exchange leads on.
         let mut ends: HashSet<Vec<usize>> = HashSet::new();
         // The objective before columns were last moved about. Where the noise vanishes, rounding
         // can promise what does not come, again and again.
         let mut moved = f64::NEG_INFINITY;
+        // Columns that were added last, and the objective before.
+        let mut added: (Vec<usize>, f64) = (Vec::new(), f64::NEG_INFINITY);
         // Gains that count: rounds of the search leave small ones to the end.
         let mut tol = options.tol;
         let (mut round, mut last) = (0, false);
@@ -438,6 +451,14 @@ impl<'a> Ascent<'a> {
             self.hold_noise = self.counted() < hold;
             self.settle(settled)?;
             self.all.refresh(&self.posterior);
+            let change = self.value() - added.1;
+            let vain = change < closest && (change > -closest || !self.goes_by_rules());
+            if vain && self.hyper_change <= 1e-6 {
+                self.closed.extend(std::mem::take(&mut added.0));
+            } else if !added.0.is_empty() {
+                self.closed.clear();
+            }
+            added = (Vec::new(), f64::NEG_INFINITY);
             let mut gains = self.gains();
             gain = largest(&gains);
             if gain <= tol && self.hold_noise {
@@ -477,7 +498,10 @@ impl<'a> Ascent<'a> {
             let acted = if best.is_some() && !last && round > LONGEST_ROUND {
                 false
             } else if gain > tol {
-                self.add_some(&gains)?
+                let before = self.active.len();
+                let more = self.add_some(&gains)?;
+                added = (self.active[before.min(self.active.len())..].to_vec(), value);
+                more
             } else {
                 let columns = self.sorted();
                 let hopeless = !last && best.as_ref().is_some_and(|b| value < b.value - HOPELESS);
@@ -494,9 +518,15 @@ impl<'a> Ascent<'a> {
             if acted || self.hyper_change > 1e-6 {
                 continue;
             }
-            if !searches || last || self.active.is_empty() && best.is_none() {
+            let nothing = self.active.is_empty() && best.is_none();
+            if !searches || last || nothing && (!few || tried) {
                 termination = Termination::Converged;
                 break;
+            }
+            if nothing {
+                tried = true;
+                hold = self.kick(Kick::Many)?;
+                continue;
             }
             let before = best.as_ref().map_or(f64::NEG_INFINITY, |b| b.value);
             let enough = SEARCH * (1 + self.active.len()) as f64;
@@ -512,6 +542,7 @@ impl<'a> Ascent<'a> {
                 self.restore(best)?;
             }
             (round, moved) = (0, f64::NEG_INFINITY);
+            self.closed.clear();
             self.singly = false;
             // With no noise left there is none to take for signal.
             let exact = !few && self.posterior.beta >= options.largest_precision;
@@ -521,7 +552,12 @@ impl<'a> Ascent<'a> {
             }
             tol = options.tol.max(LOOSE);
             let mut next = kick.next();
-            if matches!(next, Some(Kick::Afresh { .. })) && self.active.len() > SINGLY {
+            let slow = |kick: &&Kick, k: usize| match kick {
+                Kick::Afresh { .. } => k > SINGLY,
+                Kick::Many => k > AT_ONCE,
+                Kick::Part { .. } => false,
+            };
+            while next.is_some_and(|next| slow(&next, self.active.len())) {
                 next = kick.next();
             }
             let Some(&next) = next else { break };
@@ -557,6 +593,7 @@ impl<'a> Ascent<'a> {
         let (precision, part) = match kick {
             Kick::Part { precision, out } => (precision * self.posterior.beta, out),
             Kick::Afresh { precision } => (precision, 1.0),
+            Kick::Many => (self.options.first_precision, 1.0),
         };
         self.singly = matches!(kick, Kick::Afresh { .. });
         let mut order = self.by_worth();
@@ -567,8 +604,16 @@ impl<'a> Ascent<'a> {
         order.sort_unstable();
         order.iter().rev().for_each(|&i| self.remove(i));
         self.posterior.beta = precision.min(self.options.largest_precision);
+        let m = self.all.len();
+        let most = self.options.max_terms.unwrap_or(AT_ONCE).min(AT_ONCE).min(m);
+        if matches!(kick, Kick::Many) && most > 0 {
+            let some: Vec<usize> = (0..m).step_by(m.div_ceil(most)).collect();
+            let alpha = some.len() as f64 / (VARIANCE_AT_ONCE * self.data.square);
+            self.activate(&some.into_iter().map(|j| (j, alpha)).collect::<Vec<_>>())?;
+        }
         self.refactor()?;
         Ok(match kick {
+            Kick::Many => 0,
             Kick::Part { .. } => self.counted() + self.active.len() / 4 + 4,
             Kick::Afresh { .. } => FIRST_TERMS,
         })
@@ -742,7 +787,7 @@ impl<'a> Ascent<'a> {
             let column = open.iter_mut().zip(self.all.column(k));
             column.for_each(|(o, p)| *o &= p.abs() <= limit);
         }
-        self.active.iter().for_each(|&j| open[j] = false);
+        self.active.iter().chain(&self.closed).for_each(|&j| open[j] = false);
         open
     }
 

@@ -4,6 +4,9 @@ use crate::engine::Observer;
 use crate::error::{Error, Result};
 use crate::linalg::{Cholesky, Matrix, axpy, cross_products, dot, square_of_lower};
 
+/// Products of columns of length 1 are known to this.
+const ROUNDING: f64 = 10.0 * f64::EPSILON;
+
 /// What the data says of the active columns F (of unit length) and the target t.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Active {
@@ -73,10 +76,7 @@ impl Posterior {
             root.column_mut(b).iter_mut().for_each(|v| *v *= spread[b]);
         }
         let sigma = square_of_lower(&root);
-        let mut mean = vec![0.0; k];
-        for b in 0..k {
-            mean[b] = beta * dot(sigma.column(b), &data.cross);
-        }
+        let mean = (0..k).map(|b| beta * dot(sigma.column(b), &data.cross)).collect();
         let log_determinant = -factor.log_determinant() - alpha.iter().map(|a| a.ln()).sum::<f64>();
         let mut posterior = Self {
             alpha: alpha.to_vec(),
@@ -87,14 +87,37 @@ impl Posterior {
             log_determinant,
             residual_square: 0.0,
         };
+        posterior.refine(data);
         posterior.measure(data);
         Ok(posterior)
     }
 
-    /// |t − Fμ|² = tᵀt − μᵀFᵀt − μᵀAμ/β.
+    /// Fᵀ(t − Fμ).
+    fn pulls(&self, data: &Active) -> Vec<f64> {
+        let mut pulls = data.cross.clone();
+        for (b, m) in self.mean.iter().enumerate() {
+            axpy(-m, data.gram.column(b), &mut pulls);
+        }
+        pulls
+    }
+
+    /// One more step to the mean, which takes back what rounding has done to Σ.
+    fn refine(&mut self, data: &Active) {
+        let mut slope = self.pulls(data);
+        let own = self.alpha.iter().zip(&self.mean);
+        slope.iter_mut().zip(own).for_each(|(s, (a, m))| *s = self.beta * *s - a * m);
+        for (b, mean) in self.mean.iter_mut().enumerate() {
+            *mean += dot(self.sigma.column(b), &slope);
+        }
+    }
+
+    /// |t − Fμ|² = tᵀt − μᵀFᵀt − μᵀFᵀ(t − Fμ), which is too large, never too small, where μ is not
+    /// quite the mean; and no less than what rounding makes of it where weights are huge.
     fn measure(&mut self, data: &Active) {
-        let explained = dot(&self.mean, &data.cross) + self.prior_square() / self.beta;
-        self.residual_square = (data.square - explained).max(0.0);
+        let explained = dot(&self.mean, &data.cross) + dot(&self.mean, &self.pulls(data));
+        let size: f64 = self.mean.iter().map(|m| m.abs()).sum();
+        let rounding = ROUNDING * size * size;
+        self.residual_square = (data.square - explained).max(0.0).hypot(rounding);
     }
 
     /// μᵀAμ.
