@@ -146,7 +146,7 @@ pub(crate) fn maximise_laplace<'a>(
     let all: Vec<usize> = (0..m).collect();
     let mut termination = state.ascend(&all, options.tol, true)?;
     if termination == Termination::Converged && state.begins_again() {
-        termination = state.from_many(&all)?;
+        termination = state.begin_with_many(&all)?;
     }
     if termination == Termination::Converged {
         state.polish()?;
@@ -274,7 +274,7 @@ impl<'a> Laplace<'a> {
 
     /// Begins again with many terms, of which most go: what tells classes apart only together gains
     /// nothing one by one. Ends where the objective is larger.
-    fn from_many(&mut self, all: &[usize]) -> Result<Termination> {
+    fn begin_with_many(&mut self, all: &[usize]) -> Result<Termination> {
         let first = (self.at.clone(), self.value, self.gain, self.aligned, self.trace.clone());
         let (m, outputs) = (all.len(), self.likelihood.outputs());
         let step = (m * outputs).div_ceil(MANY);

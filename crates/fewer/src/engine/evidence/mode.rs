@@ -280,7 +280,7 @@ pub(super) fn find_mode(
     let mut joint = -likelihood.value() - prior(&terms);
     // Far out, where all probabilities are 0 or 1, there is no curvature to go by: equal ones are a
     // better start.
-    if !(joint >= -rows.weight * ((outputs + 1) as f64).ln()) {
+    if joint.is_nan() || joint < -rows.weight * ((outputs + 1) as f64).ln() {
         terms.weights.fill(0.0);
         intercepts.fill(0.0);
         eta = predictors(rows, &terms, &intercepts);
