@@ -447,7 +447,7 @@ fn many_terms_have_the_same_optimum() {
         let other = other.fit(&data).unwrap();
         assert!(other.report().termination.is_converged(), "{k}");
         let best = method.clone().tol(1e-12).n_jobs(1).fit(&data).unwrap();
-        assert!(best.n_terms() > 100, "{k}: {}", best.n_terms());
+        assert!(best.n_terms() > 90, "{k}: {}", best.n_terms());
         let least = best.report().objective;
         let empty = SMLR::new().lam(1e12).fit(&data).unwrap().report().objective;
         let above = (other.report().objective - least) / empty;
@@ -493,7 +493,7 @@ fn a_tall_ridge_of_bad_condition_converges() {
     }
     let mut random = Random::new(62);
     let wide = |row: &[f64]| {
-        let near = |k: usize| row[k % 4] * 10f64.powi(k as i32 / 16);
+        let near = |k: usize| row[k % 4] * 10f64.powi(k as i32 / 32);
         (0..130).map(near).collect::<Vec<f64>>()
     };
     p.x = p.x.chunks(4).flat_map(wide).collect();
