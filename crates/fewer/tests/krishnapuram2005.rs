@@ -425,7 +425,7 @@ fn the_gap_bounds_what_is_left_of_a_tall_ridge() {
 /// gap that is true, for elastic nets, weights, intercepts and both orders of the values.
 #[test]
 fn many_terms_have_the_same_optimum() {
-    let (rows, columns) = (300, 120);
+    let (rows, columns) = (500, 130);
     let (p, labels) = three_classes(70, rows, columns);
     let by_columns: Vec<f64> =
         (0..rows * columns).map(|k| p.x[k % rows * columns + k / rows]).collect();
@@ -439,7 +439,7 @@ fn many_terms_have_the_same_optimum() {
         }
         let which = [Parameterization::Reference, Parameterization::Symmetric][k / 2];
         let method = SMLR::new()
-            .lam_ratio(0.01)
+            .lam_ratio(0.005)
             .l1_ratio(if k == 1 { 0.5 } else { 1.0 })
             .fit_intercept(if k == 2 { Intercept::None } else { Intercept::Free })
             .parameterization(which);
@@ -447,7 +447,7 @@ fn many_terms_have_the_same_optimum() {
         let other = other.fit(&data).unwrap();
         assert!(other.report().termination.is_converged(), "{k}");
         let best = method.clone().tol(1e-12).n_jobs(1).fit(&data).unwrap();
-        assert!(best.n_terms() > 90, "{k}: {}", best.n_terms());
+        assert!(best.n_terms() > 100, "{k}: {}", best.n_terms());
         let least = best.report().objective;
         let empty = SMLR::new().lam(1e12).fit(&data).unwrap().report().objective;
         let above = (other.report().objective - least) / empty;
