@@ -425,7 +425,7 @@ fn the_gap_bounds_what_is_left_of_a_tall_ridge() {
 /// gap that is true, for elastic nets, weights, intercepts and both orders of the values.
 #[test]
 fn many_terms_have_the_same_optimum() {
-    let (rows, columns) = (300, 120);
+    let (rows, columns) = (500, 130);
     let (p, labels) = three_classes(70, rows, columns);
     let by_columns: Vec<f64> =
         (0..rows * columns).map(|k| p.x[k % rows * columns + k / rows]).collect();
@@ -439,7 +439,7 @@ fn many_terms_have_the_same_optimum() {
         }
         let which = [Parameterization::Reference, Parameterization::Symmetric][k / 2];
         let method = SMLR::new()
-            .lam_ratio(0.01)
+            .lam_ratio(0.005)
             .l1_ratio(if k == 1 { 0.5 } else { 1.0 })
             .fit_intercept(if k == 2 { Intercept::None } else { Intercept::Free })
             .parameterization(which);
@@ -493,7 +493,7 @@ fn a_tall_ridge_of_bad_condition_converges() {
     }
     let mut random = Random::new(62);
     let wide = |row: &[f64]| {
-        let near = |k: usize| row[k % 4] * 10f64.powi(k as i32 / 16);
+        let near = |k: usize| row[k % 4] * 10f64.powi(k as i32 / 32);
         (0..130).map(near).collect::<Vec<f64>>()
     };
     p.x = p.x.chunks(4).flat_map(wide).collect();
