@@ -295,7 +295,7 @@ impl<'a> Laplace<'a> {
                 best = Some((self.at.clone(), self.value));
             }
         }
-        if let (false, Some(start)) = (few, best.take()) {
+        if !few && let Some(start) = best.take() {
             (self.at, self.value) = start;
             self.settle_within_limit()?;
             best = Some((self.at.clone(), self.value));
