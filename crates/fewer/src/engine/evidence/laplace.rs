@@ -44,8 +44,10 @@ const MOST_OUTPUTS: usize = 5;
 const SPANS: [f64; 3] = [3.0, 30.0, 300.0];
 /// Rows up to which terms settle from each of them, and not from the best alone.
 const FEW_ROWS: f64 = 500.0;
-/// It is given up this far below the first.
+/// It is given up this far below the first, and taken where it is this far above: of ends that
+/// are as good as equal, the order of the rows must not choose.
 const HOPELESS: f64 = 5.0;
+const CLEARLY: f64 = 0.5;
 
 /// Where the ascent ended.
 pub(crate) struct FoundMode {
@@ -273,7 +275,7 @@ impl<'a> Laplace<'a> {
     }
 
     /// Begins again with many terms, of which most go: what tells classes apart only together gains
-    /// nothing one by one. Ends where the objective is larger.
+    /// nothing one by one. Ends where the objective is clearly larger.
     fn begin_with_many(&mut self, all: &[usize]) -> Result<Termination> {
         let first = (self.at.clone(), self.value, self.gain, self.aligned, self.trace.clone());
         let (m, outputs) = (all.len(), self.likelihood.outputs());
@@ -306,7 +308,7 @@ impl<'a> Laplace<'a> {
             self.trace.clear();
             termination = self.ascend(all, self.options.tol, true)?;
         }
-        if self.value <= first.1 + self.options.tol {
+        if self.value <= first.1 + CLEARLY {
             (self.at, self.value, self.gain, self.aligned, self.trace) = first;
             termination = Termination::Converged;
         }
