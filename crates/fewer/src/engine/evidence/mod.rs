@@ -342,10 +342,8 @@ const HOPELESS: f64 = 1.0;
 const LONGEST_ROUND: usize = 300;
 /// Steps of λ after which it is taken to go round in a circle.
 const LONGEST_CIRCLE: usize = 400;
-/// How closely columns settle at least, where there is more to gain elsewhere, and where they are
-/// many.
+/// How closely columns settle at least, and where they are many.
 const LOOSE: f64 = 1e-3;
-const LOOSE_FEW: f64 = 1e-2;
 const LOOSE_MANY: f64 = 0.1;
 /// Terms that are many.
 const MANY: usize = 100;
@@ -648,7 +646,7 @@ impl<'a> Ascent<'a> {
     /// How closely to settle where there is so much to gain elsewhere.
     fn closeness(&self, gain: f64, closest: f64) -> f64 {
         let (part, loose) =
-            if self.active.len() > MANY { (1e-2, LOOSE_MANY) } else { (1e-3, LOOSE_FEW) };
+            if self.active.len() > MANY { (1e-2, LOOSE_MANY) } else { (1e-3, LOOSE) };
         (part * gain).clamp(closest, loose.max(closest))
     }
 
