@@ -127,6 +127,11 @@ const WORK: f64 = 1e8;
 /// one on which all kernels climb.
 const SEARCH_ROWS: usize = 2000;
 const CLIMB_ROWS: usize = 10;
+/// Learnt parameters up to which their second derivatives are taken, rows for each of them, and
+/// what they are lengthened by.
+const CURVED: usize = 1500;
+const CURVED_ROWS: usize = 4;
+const DAMPING: f64 = 1e-3;
 /// What a step must gain for each row where there are more.
 const LITTLE_OF_ROW: f64 = 1e-5;
 /// Functions that are weighed at once.
@@ -278,6 +283,11 @@ impl Sample {
             None => raw.fill(1.0),
         }
         column.copy_from_slice(raw);
+        self.weight_column(centred, column);
+    }
+
+    /// Values times √w, centred where the intercept is free.
+    fn weight_column(&self, centred: bool, column: &mut [f64]) {
         if !self.root.is_empty() {
             column.iter_mut().zip(&self.root).for_each(|(c, r)| *c *= r);
         }
@@ -290,6 +300,37 @@ impl Sample {
                 axpy(-mean, &self.root, column);
             }
         }
+    }
+
+    /// The derivatives of kernels in their variables, as columns.
+    fn slopes(
+        &self,
+        shapes: &[Option<Shape>],
+        kernels: &[Option<Variables>],
+        raw: &Matrix,
+        centred: bool,
+    ) -> Matrix {
+        let n = self.len();
+        let sizes = kernels.iter().map(|v| v.as_ref().map_or(0, |v| v.origin.len()));
+        let mut out = Matrix::zeros(n, sizes.clone().sum());
+        let mut rest = out.as_mut_slice();
+        let mut parts = Vec::with_capacity(shapes.len());
+        for size in sizes {
+            let (part, others) = rest.split_at_mut(size * n);
+            parts.push(part);
+            rest = others;
+        }
+        parts.into_par_iter().enumerate().for_each(|(k, part)| {
+            if let (Some(shape), Some(v)) = (&shapes[k], &kernels[k]) {
+                shape.slopes(self.x.as_slice(), raw.column(k), part);
+                for (p, column) in part.chunks_mut(n.max(1)).enumerate() {
+                    let unit = v.units.get(p).copied().unwrap_or(1.0);
+                    column.iter_mut().for_each(|c| *c *= unit);
+                    self.weight_column(centred, column);
+                }
+            }
+        });
+        out
     }
 
     fn columns(&self, shapes: &[Option<Shape>], centred: bool) -> (Matrix, Matrix) {
@@ -508,6 +549,11 @@ impl<'a> Scene<'a> {
             false => (0.0, 0.0),
         }
     }
+}
+
+/// Sample on which second derivatives in so many parameters are taken.
+fn curved_rows(learnt: usize) -> usize {
+    (CURVED_ROWS * learnt).max(SEARCH_ROWS)
 }
 
 fn active(rows: &Sample, columns: &Matrix) -> Active {
@@ -888,8 +934,14 @@ impl Learner<'_> {
         let of_block = |rows: usize, functions: usize| 6 * rows * functions.min(BLOCK);
         let searched = rows.len().min(2 * SEARCH_ROWS);
         let starts = self.learning.starts.saturating_mul(self.learning.families.len());
-        let numbers = rows.len() * (4 * k + 2 * rows.x.columns())
-            + of_block(rows.len(), open).max(of_block(searched, starts));
+        let d = rows.x.columns();
+        let learnt = k * (d + self.learning.widths(d));
+        let curved = match learnt <= CURVED {
+            true => learnt * (3 * learnt + rows.len().min(2 * curved_rows(learnt))),
+            false => 0,
+        };
+        let numbers = rows.len() * (4 * k + 2 * d)
+            + of_block(rows.len(), open).max(of_block(searched, starts)).max(curved);
         if 8 * numbers > self.options.memory_limit {
             return Err(Error::memory(
                 format!("a model of {k} kernels"),
@@ -1071,6 +1123,58 @@ impl Learner<'_> {
         Ok(Height { value, shapes, alpha: of_alpha, beta: of_beta })
     }
 
+    /// About minus the second derivatives of the objective in the variables of `together`: of
+    /// kernels β(μμᵀ + Σ)∘DᵀMD with C⁻¹ = βM, from their first derivatives D alone.
+    fn curvature(
+        &self,
+        rows: &Sample,
+        kernels: &[Option<Variables>],
+        exact: bool,
+        noisy: bool,
+    ) -> Result<Option<Matrix>> {
+        let owner: Vec<usize> = (kernels.iter().enumerate())
+            .flat_map(|(k, v)| std::iter::repeat_n(k, v.as_ref().map_or(0, |v| v.origin.len())))
+            .collect();
+        let learnt = owner.len();
+        if learnt == 0 || learnt > CURVED {
+            return Ok(None);
+        }
+        let centred = self.learning.free_intercept;
+        let count = curved_rows(learnt);
+        let stretch = rows.len() as f64 / count as f64;
+        let part = (stretch > 1.5).then(|| {
+            let place = |k: usize| ((k as f64 + 0.5) * stretch) as usize;
+            rows.part(&(0..count).map(place).collect::<Vec<_>>(), centred)
+        });
+        let rows = part.as_ref().unwrap_or(rows);
+        let n = rows.len();
+        let (raw, columns) = rows.columns(&self.shapes, centred);
+        let p = Posterior::new(&active(rows, &columns), &self.alpha, self.beta, self.observer)?;
+        let slopes = rows.slopes(&self.shapes, kernels, &raw, centred);
+        let mut left = cross_products(n, slopes.as_slice(), slopes.as_slice());
+        let inner = cross_products(n, columns.as_slice(), slopes.as_slice());
+        let k = self.shapes.len();
+        let spread = multiply(k, p.sigma.as_slice(), &inner);
+        let explained = cross_products(k, inner.as_slice(), spread.as_slice());
+        axpy(-self.beta, explained.as_slice(), left.as_mut_slice());
+        let size = learnt + if exact { k } else { 0 } + usize::from(noisy);
+        let mut out = Matrix::zeros(size, size);
+        for b in 0..learnt {
+            let (to, from) = (out.column_mut(b), left.column(b));
+            for a in 0..learnt {
+                let (i, j) = (owner[a], owner[b]);
+                to[a] = self.beta * (p.mean[i] * p.mean[j] + p.sigma[(i, j)]) * from[a];
+            }
+            to[b] += DAMPING * to[b] + 1.0;
+        }
+        // Those of precisions and noise, each alone.
+        (learnt..size).for_each(|a| out[(a, a)] = 0.5);
+        if noisy {
+            out[(size - 1, size - 1)] = 0.5 * self.objective().rows();
+        }
+        Ok(Some(out))
+    }
+
     /// All kernels climb together, with the precisions and the noise unless rules are as
     /// published; until a step brings less than `tol`.
     fn together(&mut self, rows: &Sample, evaluations: usize, tol: f64) -> Result<()> {
@@ -1122,6 +1226,9 @@ impl Learner<'_> {
             (shapes, alpha, beta)
         };
         let mut search = Minimum::new(start, low, high, STRIDE);
+        if let Some(curvature) = self.curvature(rows, &kernels, exact, noisy)? {
+            search = search.curved(curvature);
+        }
         let mut little = 0;
         let k = self.shapes.len();
         let work = (rows.len() * k * (k + 10 + self.bounds.low.len())) as f64;
