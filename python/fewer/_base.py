@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import html
 import json
 import math
@@ -163,6 +164,12 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         super().__init_subclass__(**kwargs)
         if "_method" in cls.__dict__:
             Estimator._classes[cls._method] = cls
+
+    @classmethod
+    @functools.cache
+    def _get_param_names(cls) -> list[str]:
+        """Return the names of the parameters; reading a signature takes as long as a small fit."""
+        return list(super()._get_param_names())
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -16,6 +16,8 @@ use rayon::prelude::*;
 const TILE_ROWS: usize = 256;
 /// Rows of a chunk, the unit that threads share.
 const CHUNK_ROWS: usize = 4096;
+/// Columns that are added up at a time: memory gives several sooner than one.
+const TOGETHER: usize = 4;
 /// Rows looked at to choose the units.
 const SAMPLE_ROWS: usize = 1024;
 /// The same where looking at a row costs as much as adding it up.
@@ -348,16 +350,7 @@ impl Moments {
         let target_look = Look::of(rows.iter().map(|&i| target[i]));
         let y: Vec<f64> = target.iter().map(|y| target_look.apply(*y)).collect();
         let weighted = rooted_target(&y, &(0..y.len()).map(weight).collect::<Vec<_>>());
-        let of_column = |&j: &usize| {
-            observer.check().ok()?;
-            let values = x.column_slice(j)?;
-            if weights.is_none() {
-                let plain = Look { shift: 0.0, scale: 1.0 };
-                let sums = column_sums(values, plain, &weighted);
-                if is_plain(&sums, values.len() as f64) {
-                    return Some((plain, sums));
-                }
-            }
+        let of_column = |values: &[f64]| {
             let look = Look::of(rows.iter().map(|&i| values[i]));
             let sums = match weights {
                 None => column_sums(values, look, &weighted),
@@ -372,11 +365,27 @@ impl Moments {
                     sums
                 }
             };
-            Some((look, sums))
+            (look, sums)
         };
-        let each: Vec<Option<(Look, [f64; 3])>> = chosen.par_iter().map(of_column).collect();
+        let of_columns = |chosen: &[usize]| {
+            observer.check().ok()?;
+            let columns: Option<Vec<&[f64]>> = chosen.iter().map(|&j| x.column_slice(j)).collect();
+            let columns = columns?;
+            if weights.is_some() {
+                return Some(columns.into_iter().map(of_column).collect::<Vec<_>>());
+            }
+            let plain = Look { shift: 0.0, scale: 1.0 };
+            let known = plain_sums(&columns, &weighted).into_iter().zip(columns);
+            let each = known.map(|(sums, values)| {
+                let ends = is_plain(&sums, values.len() as f64);
+                if ends { (plain, sums) } else { of_column(values) }
+            });
+            Some(each.collect())
+        };
+        let each: Vec<Option<Vec<(Look, [f64; 3])>>> =
+            chosen.par_chunks(TOGETHER).map(of_columns).collect();
         let each: Option<Vec<_>> = each.into_iter().collect();
-        let each = each.ok_or(Error::Interrupted)?;
+        let each = each.ok_or(Error::Interrupted)?.concat();
         Ok(Self::of_each(&each, target_look, &y, weights))
     }
 
@@ -652,6 +661,42 @@ impl pulp::WithSimd for ColumnSums<'_> {
             total[2] += v * y;
         }
         total
+    }
+}
+
+/// The same of up to [`TOGETHER`] columns as they are.
+fn plain_sums(columns: &[&[f64]], target: &[f64]) -> Vec<[f64; 3]> {
+    let arch = pulp::Arch::new();
+    match *columns {
+        [a, b, c, d] => arch.dispatch(PlainSums { columns: [a, b, c, d], target }).to_vec(),
+        _ => columns.iter().map(|x| arch.dispatch(PlainSums { columns: [x], target })[0]).collect(),
+    }
+}
+
+struct PlainSums<'a, const COLUMNS: usize> {
+    columns: [&'a [f64]; COLUMNS],
+    target: &'a [f64],
+}
+
+impl<const COLUMNS: usize> pulp::WithSimd for PlainSums<'_, COLUMNS> {
+    type Output = [[f64; 3]; COLUMNS];
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, simd: S) -> [[f64; 3]; COLUMNS] {
+        let (y, y_rest) = S::as_simd_f64s(self.target);
+        let columns = self.columns.map(|x| S::as_simd_f64s(&x[..self.target.len()]));
+        let whole = columns.map(|x| &x.0[..y.len()]);
+        let mut sums = [[simd.splat_f64s(0.0); 3]; COLUMNS];
+        for (i, y) in y.iter().enumerate() {
+            for k in 0..COLUMNS {
+                sums[k] = added(simd, sums[k], whole[k][i], *y);
+            }
+        }
+        let rest = simd.partial_load_f64s(y_rest);
+        std::array::from_fn(|k| {
+            let last = added(simd, sums[k], simd.partial_load_f64s(columns[k].1), rest);
+            last.map(|sum| simd.reduce_sum_f64s(sum))
+        })
     }
 }
 

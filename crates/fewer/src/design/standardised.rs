@@ -5,7 +5,7 @@ use crate::data::{DenseView, SparseView};
 use crate::engine::{Interrupted, Observer};
 use crate::linalg::{
     Matrix, Tile, add_combination, add_outer, add_transpose_products, axpy, cross_products, dot,
-    expect_to_fill, narrow_into, products_with, sparse_dot, weighted_square,
+    expect_to_fill, narrow_into, products_with, products_with_each, sparse_dot, weighted_square,
 };
 use rayon::prelude::*;
 
@@ -23,6 +23,9 @@ pub struct Design<'a> {
     /// Whether sums of raw values may be centred afterwards without losing digits.
     centre_last: bool,
 }
+
+/// Vectors that stay in cache while columns are multiplied by all of them.
+const FEW: usize = 32;
 
 /// Centres up to so many scales away cost at most three digits of a sum.
 const NEAR: f64 = 1e3;
@@ -253,9 +256,24 @@ impl<'a> Design<'a> {
                 weighted.column_mut(k).iter_mut().zip(w).for_each(|(v, w)| *v *= w);
             }
         }
+        let dense = self.columns.as_dense().filter(|x| x.rows() > 0 && x.columns() > 0);
+        if let Some(x) = dense.filter(|_| many <= FEW && self.reads_in_place()) {
+            let columns: Vec<&[f64]> =
+                chosen.iter().map(|&j| x.column_slice(j).unwrap_or(&[])).collect();
+            let each: Vec<&[f64]> = (0..many).map(|k| vectors.column(k)).collect();
+            let totals: Vec<f64> = each.iter().map(|v| v.iter().sum()).collect();
+            let products = products_with_each(&columns, &each);
+            let mut sums = Matrix::zeros(chosen.len(), many);
+            for (c, (&j, products)) in chosen.iter().zip(products.chunks_exact(many)).enumerate() {
+                let (centre, scale) = self.units(j);
+                for (k, (p, total)) in products.iter().zip(&totals).enumerate() {
+                    sums[(c, k)] = (p - centre * total) / scale;
+                }
+            }
+            return sums;
+        }
         // (many, chosen)
         let mut sums = Matrix::zeros(many, chosen.len());
-        let dense = self.columns.as_dense().filter(|x| x.rows() > 0 && x.columns() > 0);
         let whole = dense.and_then(|x| x.whole_columns()).filter(|_| self.centre_last);
         if let Some(values) = whole.filter(|_| 2 * chosen.len() >= self.columns.columns()) {
             let products = cross_products(n, weighted.as_slice(), values);

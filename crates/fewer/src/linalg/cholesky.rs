@@ -71,6 +71,16 @@ impl Cholesky {
         self.solve_upper(right);
     }
 
+    /// Solves M·X = `right` in place, for many columns.
+    pub fn solve_each(&self, right: &mut Matrix) {
+        let (n, columns) = (self.order(), right.columns());
+        let l = MatRef::from_column_major_slice(self.factor.as_slice(), n, n);
+        let mut x = MatMut::from_column_major_slice_mut(right.as_mut_slice(), n, columns);
+        solve_lower_triangular_in_place(l, x.as_mut(), Par::Seq);
+        solve_upper_triangular_in_place(l.transpose(), x, Par::Seq);
+        clear_vector_registers();
+    }
+
     /// Solves L·x = `right` in place.
     pub fn solve_lower(&self, right: &mut [f64]) {
         let n = self.order();

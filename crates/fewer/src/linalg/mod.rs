@@ -12,12 +12,12 @@ pub use cholesky::{Cholesky, NotPositiveDefinite};
 pub use matrix::{Layout, Matrix, Tile};
 pub use narrow::{
     add_block_product, add_block_transpose_product, add_multiple_of_product_narrow, axpy_narrow,
-    dot_narrow, expect_to_fill, narrow_into, weighted_square_narrow,
+    dot_narrow, expect_to_fill, multiply_narrow, narrow_into, weighted_square_narrow,
 };
 pub use products::{
     Factor, add_combination, add_gram, add_multiple_of_product, add_outer, add_products,
     add_transpose_products, axpy, cross_products, dot, multiply, multiply_upper, product_of_rows,
-    products_with, sparse_dot, square_of_lower, symmetrise, weighted_square,
+    products_with, products_with_each, sparse_dot, square_of_lower, symmetrise, weighted_square,
 };
 
 /// Clears the upper halves of the vector registers.

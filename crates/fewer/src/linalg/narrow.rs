@@ -111,6 +111,25 @@ impl pulp::WithSimd for AddMultipleOfProduct<'_> {
     }
 }
 
+/// y ·= x, value by value.
+pub fn multiply_narrow(x: &[f32], y: &mut [f32]) {
+    pulp::Arch::new().dispatch(MultiplyNarrow { x, y })
+}
+
+struct MultiplyNarrow<'a> {
+    x: &'a [f32],
+    y: &'a mut [f32],
+}
+
+impl pulp::WithSimd for MultiplyNarrow<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        self.y.iter_mut().zip(self.x).for_each(|(y, x)| *y *= x);
+    }
+}
+
 /// (x − centre)·factor in single precision.
 pub fn narrow_into(x: &[f64], centre: f64, factor: f64, out: &mut [f32]) {
     pulp::Arch::new().dispatch(NarrowInto { x, centre, factor, out })

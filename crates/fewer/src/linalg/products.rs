@@ -73,6 +73,35 @@ pub fn products_with(columns: &[&[f64]], v: &[f64]) -> Vec<f64> {
     products
 }
 
+/// Products of many columns with each of several vectors, which follow each other for a column: the
+/// columns are read from memory once; threads share them.
+pub fn products_with_each(columns: &[&[f64]], vectors: &[&[f64]]) -> Vec<f64> {
+    const ROWS: usize = 2048;
+    let (many, rows) = (vectors.len(), vectors.first().map_or(0, |v| v.len()));
+    let mut products = vec![0.0; many * columns.len()];
+    let groups = products.par_chunks_mut((many * TOGETHER).max(1));
+    groups.zip(columns.par_chunks(TOGETHER)).for_each(|(products, columns)| {
+        for start in (0..rows).step_by(ROWS) {
+            let block = start..(start + ROWS).min(rows);
+            for (k, v) in vectors.iter().enumerate() {
+                let v = &v[block.clone()];
+                match *columns {
+                    [a, b, c, d] => {
+                        let columns = [a, b, c, d].map(|x| &x[block.clone()]);
+                        let sums = pulp::Arch::new().dispatch(Dots { columns, v });
+                        sums.iter().enumerate().for_each(|(j, sum)| products[many * j + k] += sum);
+                    }
+                    _ => {
+                        let each = columns.iter().enumerate();
+                        each.for_each(|(j, x)| products[many * j + k] += dot(&x[block.clone()], v));
+                    }
+                }
+            }
+        }
+    });
+    products
+}
+
 /// y += Σ s·x over columns x with their factors s; threads share the rows.
 pub fn add_combination(columns: &[(f64, &[f64])], y: &mut [f64]) {
     const ROWS: usize = 1024;

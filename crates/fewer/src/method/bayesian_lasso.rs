@@ -230,6 +230,7 @@ impl BayesianLasso {
             distinct: false,
             offset: false,
             on_demand: false,
+            plain_target: false,
         }
     }
 

@@ -230,6 +230,8 @@ pub(crate) struct Wanted {
     pub offset: bool,
     /// Kernels computed when they are asked for, never held.
     pub on_demand: bool,
+    /// Products of the columns with the target as it is, which has no unit of its own.
+    pub plain_target: bool,
 }
 
 /// The rows of a fit: the target and the weights as the engine is to see them.
@@ -432,6 +434,11 @@ impl Common {
         let kernel = self.is_kernel();
         let mut training =
             Training::new(moments, self.fit_intercept, self.standardize, !kernel, &name)?;
+        if wanted.plain_target {
+            let unit = training.units.target_unit();
+            training.moments.cross.iter_mut().for_each(|c| *c *= unit);
+            (training.units.target_mean, training.units.target_deviation) = (0.0, 0.0);
+        }
         let scale = training.units.positive_deviations();
         let design = Design::new(&*columns, weights, training.units.mean.clone(), scale);
         if wanted.without_copies {

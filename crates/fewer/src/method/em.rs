@@ -96,6 +96,7 @@ impl Em {
             distinct: true,
             offset: false,
             on_demand: false,
+            plain_target: false,
         }
     }
 

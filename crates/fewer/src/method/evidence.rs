@@ -259,6 +259,7 @@ impl Evidence<'_> {
             distinct: false,
             offset: false,
             on_demand: false,
+            plain_target: false,
         }
     }
 

@@ -133,9 +133,14 @@ impl Settings {
         }
         let weights = row_weights(self.class_weight.as_ref(), classes, codes, data.weights())?;
         let weights = weights.as_deref().or(data.weights());
-        let zeros = vec![0.0; codes.len()];
-        let wanted = Wanted { gram: self.solver == Solver::Bound, offset: true, ..WANTED };
-        self.common.with_rows(data, &zeros, weights, wanted, observer, |shared| {
+        // What the empty model of two classes leaves unexplained, but for an intercept.
+        let two = classes.len() == 2 && data.offset().is_none();
+        let half = |code: &usize| if *code == 0 { 0.5 } else { -0.5 };
+        let left: Vec<f64> =
+            if two { codes.iter().map(half).collect() } else { vec![0.0; codes.len()] };
+        let gram = self.solver == Solver::Bound;
+        let wanted = Wanted { gram, offset: true, plain_target: true, ..WANTED };
+        self.common.with_rows(data, &left, weights, wanted, observer, |shared| {
             let design = shared.design.ok_or_else(|| Error::Unavailable {
                 what: "this fit from moments".into(),
                 hint: "only Gaussian noise can do without the rows".into(),
@@ -153,10 +158,12 @@ impl Settings {
             };
             let of_rows = space.as_ref().map(|space| (space, space.design()));
             let problem = Problem { settings: self, shared: &shared, data: classified, outputs };
-            let engine = problem.engine_on(design, &shared.squares, &shared.usable)?;
+            let pulls = two.then_some(&shared.cross[..]);
+            let engine = problem.engine_on(design, &shared.squares, pulls, &shared.usable)?;
             let in_rows = match &of_rows {
                 Some((space, design)) => {
-                    let engine = problem.engine_on(design, space.squares(), space.usable())?;
+                    let engine =
+                        problem.engine_on(design, space.squares(), None, space.usable())?;
                     Some((*space, engine))
                 }
                 None => None,
@@ -250,15 +257,17 @@ impl<'s> Problem<'s> {
         let space = RowSpace::of(design, kept, l2, self.outputs, limit, observer)?;
         let Some(space) = space else { return Ok(None) };
         let of_rows = space.design();
-        let mut rows = self.engine_on(&of_rows, space.squares(), space.usable())?;
+        let mut rows = self.engine_on(&of_rows, space.squares(), None, space.usable())?;
         space.solve(&mut rows, engine, lam, &laid.at(lam, self.outputs), options)
     }
 
-    /// The engine on some of these columns, at zero; `squares` are Σ w x² of all of them.
+    /// The engine on some of these columns, at zero; `squares` are Σ w x² of all of them, and
+    /// `pulls` those on them there, where they are known.
     fn engine_on<'u>(
         &self,
         design: &'u Design<'u>,
         squares: &'u [f64],
+        pulls: Option<&[f64]>,
         usable: &[usize],
     ) -> Result<Coordinate<'u>>
     where
@@ -269,7 +278,7 @@ impl<'s> Problem<'s> {
             design,
             Box::new(Multinomial::new(data.codes, data.classes, outputs, data.weights)),
             squares,
-            None,
+            pulls,
             usable,
             settings.common.memory_limit as usize,
             shared.observer,
@@ -445,7 +454,8 @@ impl Fits<'_> {
             all,
             |solution| &solution.0,
             |kept| {
-                let mut engine = problem.engine_on(self.design, &problem.shared.squares, kept)?;
+                let mut engine =
+                    problem.engine_on(self.design, &problem.shared.squares, None, kept)?;
                 let of = (self.design, self.laid, kept);
                 let outcome = match problem.by_rows(of, &mut engine, lam, &options)? {
                     Some(outcome) => outcome,

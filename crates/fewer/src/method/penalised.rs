@@ -18,6 +18,7 @@ pub(crate) const WANTED: Wanted = Wanted {
     distinct: false,
     offset: false,
     on_demand: false,
+    plain_target: false,
 };
 
 /// What is said where the fit of the columns without a penalty did not end as it should.

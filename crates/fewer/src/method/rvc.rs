@@ -170,6 +170,7 @@ impl RVC {
             distinct: false,
             offset: false,
             on_demand: false,
+            plain_target: false,
         };
         self.0.common.with_rows(data, &zeros, weights, wanted, observer, |shared| {
             let joint = self.0.multiclass == Multiclass::Multinomial && classes.len() > 2;

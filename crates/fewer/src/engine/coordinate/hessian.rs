@@ -5,7 +5,7 @@ use super::gram::Gram;
 use crate::design::Design;
 use crate::engine::{Interrupted, Observer};
 use crate::likelihood::Smooth;
-use crate::linalg::{Factor, Matrix, Tile, add_products};
+use crate::linalg::{Factor, Matrix, Tile, add_products, multiply_narrow};
 use std::ops::Range;
 
 /// Rows that are multiplied at a time, and then added up in double precision.
@@ -27,6 +27,12 @@ pub(crate) struct Hessian {
     gram: Gram,
     /// Room for products.
     products: Vec<Matrix>,
+}
+
+/// How the curvature has changed.
+pub(crate) struct Change {
+    pub factor: f64,
+    pub part: f64,
 }
 
 /// Where the columns are: coefficient v is of column v % columns in output v / columns.
@@ -62,18 +68,18 @@ impl Hessian {
         Self { free, precise, curvature, variables: Vec::new(), gram, products }
     }
 
-    /// How much the curvature has changed since, relative to itself.
-    pub fn change(&self, likelihood: &dyn Smooth, weights: Option<&[f64]>) -> f64 {
-        let (mut change, mut size) = (0.0, 0.0);
-        for a in 0..likelihood.outputs() {
-            let now = weighted_curvature(likelihood, weights, a, a);
-            let before = self.curvature.at(a, a, 0..now.len());
-            for (n, b) in now.iter().zip(before) {
-                change += (n - b).abs();
-                size += b;
-            }
-        }
-        change / size
+    /// How many times what it was the curvature is now on the whole, and by what part the rows
+    /// differ from that.
+    pub fn change(&self, likelihood: &dyn Smooth, weights: Option<&[f64]>) -> Change {
+        let outputs = likelihood.outputs();
+        let now: Vec<Vec<f64>> =
+            (0..outputs).map(|a| weighted_curvature(likelihood, weights, a, a)).collect();
+        let before = |a: usize| self.curvature.at(a, a, 0..now[a].len());
+        let size: f64 = (0..outputs).flat_map(before).sum();
+        let factor = now.iter().flatten().sum::<f64>() / size;
+        let each = (0..outputs).flat_map(|a| now[a].iter().zip(before(a)));
+        let differ: f64 = each.map(|(n, b)| (n - factor * b).abs()).sum();
+        Change { factor, part: differ / (factor * size) }
     }
 
     /// How many of these coefficients it does not cover yet.
@@ -246,17 +252,30 @@ impl Pair {
 /// What packed numbers are narrowed to.
 trait Narrowed: Sized {
     fn narrowed(value: f64) -> Self;
+
+    /// Appends products of values that are narrow already with the factors of their rows.
+    fn append(values: &[f32], factors: &[f32], out: &mut Vec<Self>);
 }
 
 impl Narrowed for f32 {
     fn narrowed(value: f64) -> Self {
         value as f32
     }
+
+    fn append(values: &[f32], factors: &[f32], out: &mut Vec<Self>) {
+        let before = out.len();
+        out.extend_from_slice(values);
+        multiply_narrow(factors, &mut out[before..]);
+    }
 }
 
 impl Narrowed for f64 {
     fn narrowed(value: f64) -> Self {
         value
+    }
+
+    fn append(values: &[f32], factors: &[f32], out: &mut Vec<Self>) {
+        out.extend(values.iter().zip(factors).map(|(v, f)| f64::from(*v) * f64::from(*f)));
     }
 }
 
@@ -276,6 +295,10 @@ impl Working<'_> {
             design.fill(rows.clone(), &chosen, &mut tile);
         }
         let mut shown = 0;
+        let narrow: Vec<f32> = match self.values {
+            Values::Narrow(_) => factors.iter().map(|f| *f as f32).collect(),
+            Values::Packed(_) | Values::Of(_) => Vec::new(),
+        };
         for member in members {
             match (member.column, &self.values) {
                 (Some(k), Values::Packed(values)) => {
@@ -283,8 +306,7 @@ impl Working<'_> {
                     out.extend(column.map(|(v, f)| T::narrowed(v * f)));
                 }
                 (Some(k), Values::Narrow(values)) => {
-                    let column = values[k * self.rows..][rows.clone()].iter().zip(factors);
-                    out.extend(column.map(|(v, f)| T::narrowed(f64::from(*v) * f)));
+                    T::append(&values[k * self.rows..][rows.clone()], &narrow, out);
                 }
                 (Some(_), Values::Of(_)) => {
                     let column = factors.iter().enumerate();

@@ -187,7 +187,12 @@ impl<'a> Coordinate<'a> {
             -offset.column(c).iter().enumerate().map(weighted).sum::<f64>() / total
         };
         self.intercepts = Some((0..self.likelihood.outputs()).map(start).collect());
+        // What is the same for all rows does not pull at columns that are centred.
+        let known = self.offset.is_none() && self.seen_at.iter().all(|at| *at == self.travelled);
         self.move_to_beta()?;
+        if known {
+            self.seen_at.fill(self.travelled);
+        }
         self.null = self.likelihood.value();
         self.pulls()?;
         Ok(self)
@@ -307,6 +312,17 @@ impl<'a> Coordinate<'a> {
         let columns = self.squares.len();
         if wanted.last().is_none_or(|&last| last < columns) {
             return self.design.apply_transpose(wanted, values.column(0));
+        }
+        if self.design.reads_in_place() {
+            // Most columns are wanted in most outputs, or in none.
+            let mut place = vec![usize::MAX; columns];
+            wanted.iter().for_each(|v| place[v % columns] = 0);
+            let chosen: Vec<usize> = (0..columns).filter(|&j| place[j] == 0).collect();
+            if 2 * wanted.len() > chosen.len() * values.columns() {
+                chosen.iter().enumerate().for_each(|(k, &j)| place[j] = k);
+                let all = self.design.apply_transpose_each(&chosen, values);
+                return wanted.iter().map(|v| all[(place[v % columns], v / columns)]).collect();
+            }
         }
         let of_output = |of_output: &[usize]| {
             let chosen: Vec<usize> = of_output.iter().map(|v| v % columns).collect();
@@ -781,6 +797,11 @@ impl<'a> Coordinate<'a> {
         let square: f64 = moved.map(|(i, (a, b))| weight(i) * (a - b) * (a - b)).sum();
         self.travelled += square.sqrt();
         self.residual.clone_from(now);
+    }
+
+    /// Whether the residual is where it was measured last.
+    fn is_still(&self) -> bool {
+        self.residual.as_slice() == self.likelihood.residual().as_slice()
     }
 
     /// Pulls below this part of the penalty cannot matter to the dual point, in which they are

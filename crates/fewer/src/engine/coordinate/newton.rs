@@ -5,7 +5,7 @@
 
 use super::columns::{ColumnDescent, MAX_SWEEPS, Residuals, WorkingColumns};
 use super::curved::{Curved, CurvedPacked, CurvedSparse};
-use super::hessian::{Hessian, Values, Working};
+use super::hessian::{Change, Hessian, Values, Working};
 use super::narrow::NarrowWorking;
 use super::penalty::{Penalty, best_dual_point};
 use super::quadratic::Quadratic;
@@ -20,9 +20,9 @@ const MAX_STEPS: usize = 50;
 const MAX_HALVINGS: usize = 40;
 /// Part of the predicted decrease that a step must keep.
 const ARMIJO: f64 = 1e-4;
-/// Second derivatives are used again while the curvature has changed by no more than this part,
-/// and if there are more columns than so few.
-const STALE: f64 = 0.1;
+/// Second derivatives are used again while the curvature has changed by no more than this part
+/// but for a factor, and if there are more columns than so few.
+const STALE: f64 = 0.2;
 const FEW: usize = 50;
 /// Pulls below this part of the penalty are not expected to move a coefficient away from zero.
 const IDLE: f64 = 0.9;
@@ -60,13 +60,17 @@ impl Coordinate<'_> {
             self.observer.check()?;
             let mut pulls = self.working_pulls(&variables);
             let gap = self.working_gap(&variables, &own, &pulls);
-            let slow = gap > 0.3 * last.gap;
+            // Two steps more cost less than second derivatives.
+            let slow = gap > 0.3 * last.gap && last.gap / gap < (gap / tolerance).sqrt();
             let swept = self.hessian.is_none() && last.fresh;
             // A step that the curvature cannot be blamed for.
             self.precise |= gap > 0.8 * last.gap
                 && (swept
                     || last.fresh
-                        && self.hessian.as_ref().is_some_and(|h| self.change_of(h) <= 0.1 * STALE));
+                        && self
+                            .hessian
+                            .as_ref()
+                            .is_some_and(|h| self.change_of(h).part <= 0.1 * STALE));
             // Steps too small to be seen in the objective are taken while the gap closes.
             if gap <= tolerance || last.invisible && last.fresh && gap > 0.5 * last.gap {
                 self.travel();
@@ -78,11 +82,13 @@ impl Coordinate<'_> {
             }
             // Nearer the end steps are more exact, and the last one leaves almost nothing.
             self.inexact = INEXACT * (1e3 * gap / self.null).powi(2).clamp(1e-9, 1.0);
+            let kept = self.hessian.as_ref().filter(|_| !slow);
+            let held = kept.and_then(|h| self.still_holds(h, &variables));
             if self.leave_idle(&own, &mut pulls) {
                 variables = self.working.columns().to_vec();
                 own = self.own_penalty(&variables, penalty);
             }
-            let (step, fresh) = self.step(&variables, &own, &pulls, slow)?;
+            let (step, fresh) = self.step(&variables, &own, &pulls, held)?;
             match self.search_along(&variables, &own, &pulls, &step) {
                 Some(invisible) => {
                     moved |= step.iter().any(|s| *s != 0.0);
@@ -120,28 +126,30 @@ impl Coordinate<'_> {
         true
     }
 
-    /// The step of the second-order model, and whether its curvature is that of the present point.
+    /// The step of the second-order model, and whether its curvature is that of the present point,
+    /// or that of an earlier one times a factor, where that is given.
     fn step(
         &mut self,
         variables: &[usize],
         own: &Penalty,
         pulls: &[f64],
-        slow: bool,
+        held: Option<f64>,
     ) -> Result<(Vec<f64>, bool)> {
         if let Some(x) = self.design.raw().as_sparse() {
             return Ok((self.sparse_newton_step(x, variables, own)?, true));
         }
         let kept = self.hessian.take();
-        if kept.as_ref().is_some_and(|h| !slow && self.still_holds(h, variables))
-            && let Some(kept) = kept
-        {
-            return Ok((self.newton_step(kept, variables, own, pulls)?, false));
-        }
+        let kept = match (kept, held) {
+            (Some(kept), Some(factor)) => {
+                return Ok((self.newton_step(kept, factor, variables, own, pulls)?, false));
+            }
+            (kept, _) => kept,
+        };
         let budget = self.newton_sweeps_worth(variables);
         if budget == 0 {
             self.spent = 0.0;
             let hessian = self.new_hessian(kept);
-            return Ok((self.newton_step(hessian, variables, own, pulls)?, true));
+            return Ok((self.newton_step(hessian, 1.0, variables, own, pulls)?, true));
         }
         self.hessian = kept;
         let (free, columns) = (self.intercept_count(), self.squares.len());
@@ -174,16 +182,18 @@ impl Coordinate<'_> {
         Hessian::new(other, &*self.likelihood, weights, self.intercept_count(), self.precise)
     }
 
-    fn change_of(&self, hessian: &Hessian) -> f64 {
+    fn change_of(&self, hessian: &Hessian) -> Change {
         hessian.change(&*self.likelihood, self.design.weights())
     }
 
-    /// Whether second derivatives made earlier are still good for a step, given that for few
-    /// columns, or where many are missing, new ones cost little more.
-    fn still_holds(&self, hessian: &Hessian, variables: &[usize]) -> bool {
-        let change = self.change_of(hessian);
+    /// What second derivatives made earlier are to be multiplied by, if they are still good for a
+    /// step, given that for few columns, or where many are missing, new ones cost little more.
+    fn still_holds(&self, hessian: &Hessian, variables: &[usize]) -> Option<f64> {
+        let Change { factor, part } = self.change_of(hessian);
         let missing = hessian.missing(variables) as f64 / variables.len() as f64;
-        variables.len() > FEW && change <= if missing > 0.2 { 0.1 * STALE } else { STALE }
+        let holds =
+            variables.len() > FEW && part <= if missing > 0.2 { 0.1 * STALE } else { STALE };
+        holds.then_some(factor)
     }
 
     /// No penalty on the intercepts, then that of the working coefficients.
@@ -208,11 +218,16 @@ impl Coordinate<'_> {
         let (rows, columns) = (self.design.rows(), self.squares.len());
         let free = self.intercept_count();
         let mut pulls = vec![0.0; free + variables.len()];
+        for output in 0..free {
+            pulls[output] = self.weighted_residual(output).iter().sum();
+        }
+        if self.is_still() && variables.iter().all(|&v| self.seen_at[v] == self.travelled) {
+            let known = pulls[free..].iter_mut().zip(variables);
+            known.for_each(|(q, &v)| *q = self.gradient[v]);
+            return pulls;
+        }
         for output in 0..self.eta.columns() {
             let residual = self.weighted_residual(output);
-            if output < free {
-                pulls[output] = residual.iter().sum();
-            }
             let own: Vec<usize> =
                 (0..variables.len()).filter(|&k| variables[k] / columns == output).collect();
             let found = if self.working.is_packed() {
@@ -251,9 +266,11 @@ impl Coordinate<'_> {
         intercepts.chain(variables.iter().map(|&v| self.beta[v])).collect()
     }
 
+    /// The minimum of the second-order model with a multiple of these second derivatives.
     fn newton_step(
         &mut self,
         mut hessian: Hessian,
+        factor: f64,
         variables: &[usize],
         own: &Penalty,
         pulls: &[f64],
@@ -274,7 +291,10 @@ impl Coordinate<'_> {
         };
         let gram = hessian.of(&working, self.observer)?;
         let start = self.working_values(variables);
-        let (mut beta, mut q) = (start.clone(), pulls.to_vec());
+        // All else divided by the factor has the same minimum.
+        let own = &own.divided(factor);
+        let (mut beta, mut q) =
+            (start.clone(), pulls.iter().map(|q| q / factor).collect::<Vec<f64>>());
         let squares: Vec<f64> = (0..gram.order()).map(|k| gram.diagonal(k)).collect();
         let enough = self.inexact * left_to_gain(own, &squares, &beta, &q);
         let done = |beta: &[f64], q: &[f64]| left_to_gain(own, &squares, beta, q) <= enough;

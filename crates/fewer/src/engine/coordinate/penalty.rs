@@ -22,6 +22,12 @@ impl Penalty {
         }
     }
 
+    /// A part of it.
+    pub fn divided(&self, by: f64) -> Self {
+        let part = |of: &[f64]| of.iter().map(|v| v / by).collect();
+        Self { l1: part(&self.l1), l2: part(&self.l2), positive: self.positive }
+    }
+
     /// Whether the penalty leaves coefficient `v` alone.
     pub fn is_free(&self, v: usize) -> bool {
         self.l1[v] == 0.0 && self.l2[v] == 0.0

@@ -6,7 +6,7 @@
 use super::gram::Gram;
 use super::penalty::Penalty;
 use crate::engine::{Interrupted, Observer};
-use crate::linalg::{Cholesky, Matrix, axpy};
+use crate::linalg::{Cholesky, Matrix, axpy, dot};
 
 /// Rounds of sweeps and a solve before giving up on a stubborn problem.
 const MAX_ROUNDS: usize = 200;
@@ -16,6 +16,9 @@ const SWEEPS: usize = 3;
 /// And while the support shrinks, up to so many, in up to so many rounds.
 const UNSETTLED: usize = 20;
 const PATIENCE: usize = 10;
+
+/// A factor is made anew when more than one of so many coefficients has come or gone.
+const SUPPORT_PER_CHANGE: usize = 40;
 
 /// The problem; `penalty` is that of its own coefficients, in their order.
 pub(crate) struct Quadratic<'a> {
@@ -176,6 +179,11 @@ impl<'a> Quadratic<'a> {
             known.factor.solve(&mut step);
             return Ok(finite(&step).then_some(step));
         }
+        if let Some(step) = self.step_by_known_factor(support, &slopes, &l2)
+            && finite(&step)
+        {
+            return Ok(Some(step));
+        }
         let order = support.len();
         for damping in [1e-14, 1e-11, 1e-8] {
             let mut matrix = Matrix::zeros(order, order);
@@ -193,6 +201,74 @@ impl<'a> Quadratic<'a> {
             }
         }
         Ok(None)
+    }
+
+    /// The same by the factor made last, where the support has lost or gained only a few since: what
+    /// is gained borders the matrix, and what is lost is held at zero by a multiplier.
+    fn step_by_known_factor(
+        &self,
+        support: &[usize],
+        slopes: &[f64],
+        l2: &[f64],
+    ) -> Option<Vec<f64>> {
+        let known = self.factored.as_ref()?;
+        let most = support.len() / SUPPORT_PER_CHANGE;
+        let place = |of: &[usize], k: usize| of.binary_search(&k);
+        let lost = (0..known.support.len()).filter(|&a| place(support, known.support[a]).is_err());
+        let lost: Vec<usize> = lost.take(most + 1).collect();
+        let gained = (0..support.len()).filter(|&a| place(&known.support, support[a]).is_err());
+        let gained: Vec<usize> = gained.take(most + 1).collect();
+        let changes = gained.len() + lost.len();
+        if changes > most {
+            return None;
+        }
+        let order = known.support.len();
+        // The sides of the matrix, and the slopes after them.
+        let mut sides = Matrix::zeros(order, changes + 1);
+        for (c, &a) in gained.iter().enumerate() {
+            let column = self.gram.column(support[a]);
+            let side = sides.column_mut(c).iter_mut().zip(&known.support);
+            side.for_each(|(s, &k)| *s = column[k]);
+        }
+        for (c, &a) in lost.iter().enumerate() {
+            sides[(a, gained.len() + c)] = 1.0;
+        }
+        for (a, &k) in known.support.iter().enumerate() {
+            if let Ok(b) = place(support, k) {
+                if known.l2[a] != l2[b] {
+                    return None;
+                }
+                sides[(a, changes)] = slopes[b];
+            }
+        }
+        let mut solved = sides.clone();
+        known.factor.solve_each(&mut solved);
+        let mut corner = Matrix::zeros(changes, changes);
+        let mut right = vec![0.0; changes];
+        for c in 0..changes {
+            for d in 0..changes {
+                corner[(c, d)] = -dot(sides.column(c), solved.column(d));
+            }
+            right[c] = -dot(sides.column(c), solved.column(changes));
+        }
+        for (c, &a) in gained.iter().enumerate() {
+            let column = self.gram.column(support[a]);
+            for (d, &b) in gained.iter().enumerate() {
+                corner[(c, d)] += column[support[b]];
+            }
+            corner[(c, c)] += l2[a];
+            right[c] += slopes[a];
+        }
+        let ends = solve_small(corner, right)?;
+        let mut inner = solved.column(changes).to_vec();
+        for (c, end) in ends.iter().enumerate() {
+            axpy(-end, solved.column(c), &mut inner);
+        }
+        let step = |(a, k): (usize, &usize)| match place(&known.support, *k) {
+            Ok(b) => inner[b],
+            Err(_) => gained.binary_search(&a).map_or(0.0, |c| ends[c]),
+        };
+        Some(support.iter().enumerate().map(step).collect())
     }
 
     /// Takes a step if it lowers the objective.
@@ -221,5 +297,77 @@ impl<'a> Quadratic<'a> {
         }
         q.copy_from_slice(&moved);
         true
+    }
+}
+
+/// Solves a few equations by elimination; nothing where they have no solution.
+fn solve_small(mut matrix: Matrix, mut right: Vec<f64>) -> Option<Vec<f64>> {
+    let n = right.len();
+    for k in 0..n {
+        let pivot =
+            (k..n).max_by(|&a, &b| matrix[(a, k)].abs().total_cmp(&matrix[(b, k)].abs()))?;
+        if !matrix[(pivot, k)].is_normal() {
+            return None;
+        }
+        for c in k..n {
+            let (a, b) = (matrix[(k, c)], matrix[(pivot, c)]);
+            (matrix[(k, c)], matrix[(pivot, c)]) = (b, a);
+        }
+        right.swap(k, pivot);
+        for i in k + 1..n {
+            let part = matrix[(i, k)] / matrix[(k, k)];
+            for c in k..n {
+                matrix[(i, c)] -= part * matrix[(k, c)];
+            }
+            right[i] -= part * right[k];
+        }
+    }
+    for k in (0..n).rev() {
+        let known: f64 = (k + 1..n).map(|c| matrix[(k, c)] * right[c]).sum();
+        right[k] = (right[k] - known) / matrix[(k, k)];
+    }
+    Some(right)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Silent;
+
+    /// A problem with a matrix of full rank.
+    fn gram(order: usize) -> Gram {
+        let wave = |i: usize, k: usize| ((i * i + 3 * k + i * k) as f64 * 0.7).sin();
+        let mut gram = Gram::default();
+        gram.grow(order);
+        for b in 0..order {
+            for a in 0..=b {
+                let rows = 0..3 * order;
+                gram.set(a, b, rows.map(|i| wave(i, a) * wave(i, b)).sum::<f64>());
+            }
+        }
+        gram
+    }
+
+    #[test]
+    fn a_known_factor_serves_a_support_that_has_lost_and_gained() {
+        let order = 200;
+        let gram = gram(order);
+        let penalty = Penalty { l1: vec![0.1; order], l2: vec![0.3; order], positive: false };
+        let support: Vec<usize> = (0..order).filter(|k| k % 10 != 4).collect();
+        let other: Vec<usize> =
+            (0..order).filter(|k| (k % 10 != 4 || *k == 54) && *k != 7 && *k != 120).collect();
+        let beta: Vec<f64> = (0..order).map(|k| 1.0 + (k as f64).cos()).collect();
+        let q: Vec<f64> = (0..order).map(|k| 5.0 * (k as f64 * 0.3).sin()).collect();
+        let mut quadratic = Quadratic::new(&gram, &penalty, &Silent);
+        quadratic.newton_step(&support, &beta, &q).unwrap().unwrap();
+        let before = quadratic.factored.as_ref().unwrap().support.clone();
+        let step = quadratic.newton_step(&other, &beta, &q).unwrap().unwrap();
+        assert_eq!(quadratic.factored.as_ref().unwrap().support, before);
+        let fresh = Quadratic::new(&gram, &penalty, &Silent)
+            .newton_step(&other, &beta, &q)
+            .unwrap()
+            .unwrap();
+        let size = fresh.iter().fold(0.0, |a: f64, s| a.max(s.abs()));
+        assert!(step.iter().zip(&fresh).all(|(a, b)| (a - b).abs() <= 1e-9 * size));
     }
 }
