@@ -628,6 +628,8 @@ impl Learner<'_> {
         let (mut iterations, mut idle, mut small, mut gain) = (0, 0, 0, 0.0f64);
         let mut termination = Termination::IterationLimit;
         let mut value = self.value()?;
+        // Rules as published do not climb the objective: only a new height is a gain.
+        let mut highest = value;
         let little = self.little();
         while iterations < options.max_iter {
             self.observer.check()?;
@@ -649,10 +651,11 @@ impl Learner<'_> {
                 next = self.value()?;
             }
             // What joins for very little, or in vain, may go and come for ever.
-            small += usize::from(added && (found < little || next <= value + little));
-            let gained = next > value + little || added && small < IDLE;
+            small += usize::from(added && (found < little || next <= highest + little));
+            let gained = next > highest + little || added && small < IDLE;
             idle = if gained { 0 } else { idle + 1 };
             value = next;
+            highest = highest.max(value);
             let (terms, objective) = (self.counted(), -value);
             trace.push(Step { objective, terms });
             let residual = found;
