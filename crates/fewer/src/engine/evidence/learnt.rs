@@ -1226,7 +1226,10 @@ impl Learner<'_> {
             (shapes, alpha, beta)
         };
         let mut search = Minimum::new(start, low, high, STRIDE);
-        if let Some(curvature) = self.curvature(rows, &kernels, exact, noisy)? {
+        // Short climbs by small steps end higher where rows are few, if later.
+        if (evaluations == AT_LAST || self.has_many_rows())
+            && let Some(curvature) = self.curvature(rows, &kernels, exact, noisy)?
+        {
             search = search.curved(curvature);
         }
         let mut little = 0;
