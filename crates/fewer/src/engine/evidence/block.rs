@@ -176,7 +176,8 @@ pub(crate) fn block(
         objective: objective.value(&posterior, &units),
         gain: match termination {
             Termination::Converged => best.gain,
-            _ => best.gain.max(left_to_gain.min(f64::MAX)),
+            _ if left_to_gain.is_finite() => best.gain.max(left_to_gain),
+            _ => best.gain,
         },
         lam: objective.prior.lam(),
         cycled: false,
