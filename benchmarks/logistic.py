@@ -22,6 +22,7 @@ TASKS = (
 CERTIFIED = 1e-10  # relative duality gap that is aimed at
 _ROUNDS = 500
 _ENTERING = 50
+_LARGE = 2e8
 
 
 @dataclass(frozen=True)
@@ -159,17 +160,24 @@ class Logistic:
         return step
 
 
-def solve(case: Case, problem: Problem, lams: Array) -> Reference:
-    """The optimum at each penalty, from the one before."""
+def is_large(case: Case, problem: Problem) -> bool:
+    """Whether the judge, left to itself, would take hours."""
+    n, p = problem.X.shape
+    return not scipy.sparse.issparse(problem.X) and n * p * case.classes > _LARGE
+
+
+def solve(case: Case, problem: Problem, lams: Array, start: Array | None = None) -> Reference:
+    """The optimum at each penalty, from the one before; the first from zero or a start."""
     goal = Logistic.of(case.task, case.classes, problem.X, problem.y)
-    W = np.zeros(goal.shape)
+    W = np.zeros(goal.shape) if start is None else start.reshape(-1, goal.shape[1])
+    W = W[: goal.shape[0]]
     kept, values, gaps = [], [], []
     for lam in map(float, lams):
         W = goal.minimise(W, lam)
         kept.append(W.ravel())
         values.append(goal.objective(W, lam))
         gaps.append(goal.gap(W, lam))
-    source = "Newton's method of the judge"
+    source = "Newton's method of the judge" + ("" if start is None else ", from a tight fit")
     return Reference(lams, np.array(kept), np.array(values), np.array(gaps), source)
 
 

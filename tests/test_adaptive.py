@@ -9,6 +9,8 @@ from sklearn.model_selection import KFold
 
 import fewer
 from fewer import RVR, AdaptiveRVC, AdaptiveRVR, WaveletRVR
+from papers.doppler import points, truth
+from papers.experiment import generator
 
 
 def doppler(rows, noise=0.1, seed=0):
@@ -73,6 +75,35 @@ def test_new_rows_do_not_explode(kind):
     new = rng.uniform(0, 8, size=(500, 3)) if kind == "cluster" else 100 * rng.normal(size=(500, 3))
     predicted = AdaptiveRVR().fit(X, y).predict(new)
     assert np.abs(predicted - y.mean()).max() < 5 * np.ptp(y)
+
+
+@pytest.mark.parametrize("shape", [(200, 150), (100, 70), (80, 50), (40, 30)])
+@pytest.mark.parametrize("anisotropic", [False, True])
+def test_many_features_do_not_explain_noise(shape, anisotropic):
+    """The places of two kernels alone would be more numbers than there are rows."""
+    rng = np.random.default_rng(0)
+    X, new = rng.normal(size=shape), rng.normal(size=(400, shape[1]))
+    y = X[:, 0] + rng.normal(size=len(X))
+    model = AdaptiveRVR(anisotropic=anisotropic).fit(X, y)
+    assert model.noise_std_ > 0.6
+    error = np.mean((model.predict(new) - new[:, 0]) ** 2)
+    assert error < 1.2 * np.mean((y.mean() - new[:, 0]) ** 2)
+    # Centres stay on rows.
+    for centre in model.centres_:
+        assert np.abs(X - centre).max(axis=1).min() < 1e-9
+
+
+def test_rules_as_published_come_to_an_end():
+    """They do not climb the objective, and this draw of noise leads them in a circle."""
+    X = points()
+    clean = truth(X)
+    noise = generator(2009_0300).standard_normal(len(X))
+    y = clean + np.sqrt(np.var(clean) / 10) * noise
+    model = AdaptiveRVR(variant="paper", sparsity=0.5 * np.log(len(X)), fit_intercept=False)
+    model.fit(X, y)
+    assert model.converged_
+    assert model.n_iter_ < 100
+    assert np.mean((model.predict(X) - clean) ** 2) < np.mean((y - clean) ** 2)
 
 
 def test_weights_are_paid_for():

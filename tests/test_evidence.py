@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -550,3 +551,67 @@ def test_tiny_targets_are_saved(tmp_path):
     model = fewer.RVR(basis="linear").fit(X, 1e-90 * (X[:, 0] + 0.1 * rng.normal(size=40)))
     model.save(tmp_path / "model.json")
     np.testing.assert_array_equal(fewer.load(tmp_path / "model.json").predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("method", ["BLS", "FastLaplace"])
+@pytest.mark.parametrize("beside", [0.0, 1.0])
+def test_columns_that_count_only_together_are_found_while_lam_follows(method, beside):
+    rng = np.random.default_rng(0)
+    shared, apart = rng.normal(size=(2, 200))
+    X = np.column_stack([shared + 0.01 * apart, shared - 0.01 * apart, rng.normal(size=(200, 3))])
+    y = apart + beside * X[:, 2] + 0.05 * rng.normal(size=200)
+    model = getattr(fewer, method)(basis="linear").fit(X, y)
+    assert model.converged_
+    assert np.all(model.coef_[:2] != 0)
+    assert (model.coef_[2] != 0) == (beside > 0)
+    assert model.noise_std_ < 0.06
+    assert model.lam_ > 0
+
+
+@pytest.mark.parametrize("method", ["BLS", "FastLaplace"])
+def test_a_second_start_leaves_noise_out(method):
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(100, 12)), rng.normal(size=100)
+    fitted = getattr(fewer, method)(basis="linear").fit(X, y)
+    singles = np.corrcoef(np.column_stack([X, y]), rowvar=False)[-1, :-1] ** 2
+    assert fitted.n_terms_ <= np.sum(100 * singles > 0.5)
+
+
+@pytest.mark.parametrize("seed", [0, 3, 4])
+@pytest.mark.parametrize("settings", [{}, {"fit_intercept": False}, {"sparsity": "bic"}])
+def test_block_stops_where_nothing_is_left_to_gain(seed, settings):
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-10, 10, size=(60, 1))
+    y = np.sinc(x[:, 0] / np.pi) + 0.1 * rng.normal(size=60)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = fewer.RVR(solver="block", max_iter=3000, **settings).fit(x, y)
+    assert model.converged_
+    assert float(model.certificate_) <= 1e-8
+    longer = fewer.RVR(solver="block", tol=1e-12, max_iter=100_000, **settings).fit(x, y)
+    assert model.objective_ == pytest.approx(longer.objective_, abs=1e-6)
+
+
+def test_inputs_that_do_not_vary_make_a_constant():
+    y = np.random.default_rng(0).normal(size=30)
+    for standardize in (False, True):
+        with pytest.warns(fewer.EmptyModelWarning, match="no column varies"):
+            model = fewer.RVR(standardize=standardize).fit(np.full((30, 2), 7.0), y)
+        np.testing.assert_allclose(model.predict(np.full((1, 2), 7.0)), y.mean())
+
+
+@pytest.mark.parametrize("method", ["RVR", "RVC"])
+@pytest.mark.parametrize("distance", [20.0, 22.0, 26.0, 30.0])
+def test_kernels_that_vanish_at_all_rows_are_left_out(method, distance):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2))
+    y = X[:, 0] > 0 if method == "RVC" else X[:, 0]
+    make = getattr(fewer, method)
+    settings = {"gamma": 1.0, "standardize": False}
+    near = np.array([[-1.0, 0.0], [1.0, 0.0]])
+    with_far = make(centres=np.vstack([near, [[distance, 0.0]]]), **settings).fit(X, y)
+    without = make(centres=near, **settings).fit(X, y)
+    if distance > 21:
+        assert with_far.log_evidence_ == pytest.approx(without.log_evidence_, abs=1e-6)
+        np.testing.assert_allclose(with_far.predict(X), without.predict(X), rtol=1e-6)
+    assert np.all(np.isfinite(with_far.predict(X).astype(float)))

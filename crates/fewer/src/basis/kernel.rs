@@ -287,7 +287,8 @@ impl Kernel {
                 }
             }
         }
-        1.0 / (d * (square / n))
+        // Inputs that do not vary have no scale: any γ makes the same constant of them.
+        if square > 0.0 { 1.0 / (d * (square / n)) } else { 1.0 / d }
     }
 
     fn median_gamma(&self) -> f64 {

@@ -111,6 +111,41 @@ impl Shape {
     }
 }
 
+impl Shape {
+    /// ∂φ/∂(m, log h) on the rows, a column for each, where the values are `values`.
+    pub fn slopes(&self, x: &[f64], values: &[f64], out: &mut [f64]) {
+        let Some((centre, width)) = self.kernel() else { return };
+        let n = values.len();
+        let squared = self.family() == Family::Rbf;
+        let (of_centre, of_width) = out.split_at_mut(centre.len() * n);
+        of_width.fill(0.0);
+        for (j, m) in centre.iter().enumerate() {
+            let place = j.min(width.len() - 1);
+            let inverse = 1.0 / width[place];
+            let rows = x[j * n..][..n].iter().zip(values);
+            let outs = of_centre[j * n..][..n].iter_mut().zip(&mut of_width[place * n..][..n]);
+            for ((x, value), (first, second)) in rows.zip(outs) {
+                let u = (x - m) * inverse;
+                let slope = value * slope(u, squared);
+                *first = slope * inverse;
+                *second += slope * u;
+            }
+        }
+    }
+}
+
+/// The derivative of u², or of |u|.
+#[inline(always)]
+fn slope(u: f64, squared: bool) -> f64 {
+    if squared {
+        2.0 * u
+    } else if u == 0.0 {
+        0.0
+    } else {
+        u.signum()
+    }
+}
+
 /// Adds |x − m|/h, or its square.
 fn add_distances(x: &[f64], m: f64, inverse: f64, squared: bool, out: &mut [f64]) {
     pulp::Arch::new().dispatch(|| {
@@ -133,13 +168,7 @@ fn sums(x: &[f64], m: f64, inverse: f64, squared: bool, g: &[f64]) -> (f64, f64)
         for (x, g) in x.chunks(LANES).zip(g.chunks(LANES)) {
             for (l, (x, g)) in x.iter().zip(g).enumerate() {
                 let u = (x - m) * inverse;
-                let slope = if squared {
-                    2.0 * u
-                } else if u == 0.0 {
-                    0.0
-                } else {
-                    u.signum()
-                };
+                let slope = slope(u, squared);
                 first[l] += g * slope;
                 second[l] += g * slope * u;
             }
@@ -281,17 +310,13 @@ impl Learnt {
                 continue;
             };
             shape.write(inner.as_slice(), &mut values);
+            let squared = shape.family() == Family::Rbf;
             for (j, m) in centre.iter().enumerate() {
                 let h = width[j.min(width.len() - 1)];
                 let x = inner.column(j);
                 for (i, slope) in slopes.column_mut(j).iter_mut().enumerate() {
                     let u = (x[i] - m) / h;
-                    let factor = match shape.family() {
-                        Family::Rbf => 2.0 * u,
-                        _ if u == 0.0 => 0.0,
-                        _ => u.signum(),
-                    };
-                    *slope -= weight * values[i] * factor / h;
+                    *slope -= weight * values[i] * self::slope(u, squared) / h;
                 }
             }
         }
@@ -365,6 +390,11 @@ mod tests {
                 let sum = |parameters: &[f64]| crate::linalg::dot(&value(parameters), &g);
                 let shape = Shape::of(family, &parameters, d);
                 let found = shape.contract(&x, &value(&parameters), &g);
+                let mut slopes = vec![0.0; n * parameters.len()];
+                shape.slopes(&x, &value(&parameters), &mut slopes);
+                for (slope, found) in slopes.chunks(n).zip(&found) {
+                    assert!((crate::linalg::dot(slope, &g) - found).abs() < 1e-12);
+                }
                 for k in 0..parameters.len() {
                     let at = |step: f64| {
                         let mut moved = parameters.clone();

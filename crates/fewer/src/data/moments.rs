@@ -54,6 +54,15 @@ impl Frame {
     }
 
     fn look(columns: &dyn Columns, chosen: &[usize], rows: &[usize]) -> Vec<Look> {
+        if let Some(x) = columns.as_dense().filter(|x| x.columns() > 0)
+            && x.column_slice(0).is_some()
+        {
+            let of = |&j: &usize| {
+                let values = x.column_slice(j).unwrap_or_default();
+                Look::of(rows.iter().map(|&i| values[i]))
+            };
+            return chosen.par_iter().map(of).collect();
+        }
         let whole = rows.len() == columns.rows();
         let blocks: Vec<Vec<Look>> = chosen
             .par_chunks(TILE_ROWS)

@@ -55,6 +55,10 @@ pub(crate) struct Training {
     pub dropped: Vec<DroppedColumn>,
 }
 
+/// Columns that keep their units and vary by less have squares that floating point cannot hold:
+/// kernels far from all rows.
+const VANISHING: f64 = 1e-140;
+
 impl Training {
     /// Chooses the units and sets constant columns aside; without `rescale` (kernels) columns are
     /// centred only.
@@ -96,8 +100,14 @@ impl Training {
         let moments = moments.in_units(&units);
         let mut training = Self { units, moments, usable: Vec::new(), dropped: Vec::new() };
         for j in 0..constants.len() {
-            if Some(j) == ones || constants[j] > 0.0 && training.units.deviation[j] > 0.0 {
+            if Some(j) == ones {
                 training.usable.push(j);
+            } else if constants[j] > 0.0 && training.units.deviation[j] > 0.0 {
+                if rescale || constants[j] > VANISHING {
+                    training.usable.push(j);
+                } else {
+                    training.drop_column(name(j), "too small for its squares".into());
+                }
             } else {
                 training.drop_column(name(j), "constant".into());
             }

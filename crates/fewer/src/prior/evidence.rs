@@ -70,6 +70,9 @@ pub trait EvidencePrior: Sync + std::fmt::Debug {
         false
     }
 
+    /// Gives λ a value from which it goes on.
+    fn set_hyper(&mut self, _lam: f64) {}
+
     /// Gives λ a value that it keeps.
     fn hold_hyper(&mut self, _lam: f64) {}
 

@@ -28,6 +28,13 @@ impl Rate {
         }
     }
 
+    /// Another λ, found by the same rule from here on.
+    pub(super) fn set(&mut self, next: f64) {
+        match self {
+            Rate::Fixed(lam) | Rate::ActiveCount(lam) | Rate::Hyperprior { lam, .. } => *lam = next,
+        }
+    }
+
     pub(super) fn is_fixed(self) -> bool {
         matches!(self, Rate::Fixed(_))
     }
@@ -47,9 +54,7 @@ impl Rate {
         if !next.is_finite() {
             return 0.0;
         }
-        match self {
-            Rate::Fixed(lam) | Rate::ActiveCount(lam) | Rate::Hyperprior { lam, .. } => *lam = next,
-        }
+        self.set(next);
         if before == next { 0.0 } else { (next - before).abs() / next.max(before) }
     }
 }

@@ -27,6 +27,10 @@ impl EvidencePrior for FastLaplace {
         !self.rate.is_fixed()
     }
 
+    fn set_hyper(&mut self, lam: f64) {
+        self.rate.set(lam);
+    }
+
     fn hold_hyper(&mut self, lam: f64) {
         self.rate = Rate::Fixed(lam);
     }

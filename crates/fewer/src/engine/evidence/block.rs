@@ -6,7 +6,7 @@ use super::{Found, Options, Problem};
 use crate::engine::{Observer, Progress, Step, Termination};
 use crate::error::{Error, Result};
 use crate::likelihood::Noise;
-use crate::linalg::Matrix;
+use crate::linalg::{Cholesky, Matrix, dot};
 use crate::prior::{EvidencePrior, Factors};
 use std::time::Instant;
 
@@ -18,6 +18,9 @@ const LARGEST: f64 = 1e12;
 const UNDETERMINED: f64 = 1e-3;
 /// Precisions stand still where no logarithm of one changes by more.
 const STILL: f64 = 1e-8;
+/// Below this, what is left to gain is asked for: steps along a flat direction grow short long
+/// before they stand still.
+const SHORT: f64 = 1e-2;
 /// Columns whose correlation is this near to 1 are one.
 const EQUAL: f64 = 1e-12;
 
@@ -62,6 +65,8 @@ pub(crate) fn block(
     let (mut trace, mut iterations) = (Vec::new(), 0);
     // Where the precisions stood still last.
     let mut reached = f64::NEG_INFINITY;
+    // What the precisions and the noise would still gain, where it was asked for.
+    let mut left_to_gain = f64::INFINITY;
     while iterations < options.max_iter {
         observer.check()?;
         iterations += 1;
@@ -99,8 +104,9 @@ pub(crate) fn block(
             |active: &[usize]| -> Vec<f64> { active.iter().map(|&j| problem.units[j]).collect() };
         let noise = 1.0 / posterior.beta;
         let factors = objective.factors(&posterior);
+        let flat = left_to_gain <= options.tol;
         let is_lost = |i: usize| {
-            1.0 - alpha[i] * posterior.sigma[(i, i)] < UNDETERMINED
+            (flat || 1.0 - alpha[i] * posterior.sigma[(i, i)] < UNDETERMINED)
                 && objective.prior.best_variance(factors[i], problem.units[active[i]], noise) == 0.0
         };
         let kept: Vec<usize> =
@@ -119,7 +125,14 @@ pub(crate) fn block(
             objective: value,
             residual: change,
         });
-        let stands = change < options.tol.max(STILL) && kept.len() == factors.len();
+        left_to_gain = if change < SHORT && objective.prior.is_exact() {
+            promised(&objective, &posterior, &units(&active), options, observer)?
+        } else {
+            f64::INFINITY
+        };
+        // Columns that are better out are taken out once nothing else is left to gain.
+        let still = change < options.tol.max(STILL) || flat && left_to_gain <= options.tol;
+        let stands = still && kept.len() == factors.len();
         let excess = counted(problem, &active).saturating_sub(options.max_terms.unwrap_or(m));
         if stands && excess > 0 {
             let out = least(problem, &active, &posterior, &objective, excess.div_ceil(2));
@@ -143,6 +156,7 @@ pub(crate) fn block(
             alpha.insert(place, 1.0 / best.variance);
         }
         if stands {
+            left_to_gain = f64::INFINITY;
             data = restrict(&active);
             posterior = Posterior::new(&data, &alpha, beta, observer)?;
         }
@@ -152,6 +166,7 @@ pub(crate) fn block(
         }
     }
     let units: Vec<f64> = active.iter().map(|&j| problem.units[j]).collect();
+    let best = remaining(problem, options, &active, &posterior, &objective);
     let found = Found {
         mean: posterior.mean.clone(),
         covariance: posterior.sigma.clone(),
@@ -159,7 +174,10 @@ pub(crate) fn block(
         noise: 1.0 / posterior.beta,
         log_evidence: objective.log_evidence(&posterior),
         objective: objective.value(&posterior, &units),
-        gain: remaining(problem, options, &active, &posterior, &objective).gain,
+        gain: match termination {
+            Termination::Converged => best.gain,
+            _ => best.gain.max(left_to_gain.min(f64::MAX)),
+        },
         lam: objective.prior.lam(),
         cycled: false,
         aligned: 0,
@@ -169,6 +187,28 @@ pub(crate) fn block(
         active,
     };
     Ok(found)
+}
+
+/// What a Newton step in the logarithms of all precisions, that of the noise included, promises.
+fn promised(
+    objective: &Objective<'_>,
+    posterior: &Posterior,
+    units: &[f64],
+    options: &Options,
+    observer: &dyn Observer,
+) -> Result<f64> {
+    let (gradient, curvature) = objective.derivatives(posterior, units);
+    let k = units.len();
+    let bounded = posterior.beta >= options.largest_precision && gradient[k] > 0.0;
+    let order = k + usize::from(options.noise == Noise::Estimated && !bounded);
+    let mut matrix = Matrix::zeros(order, order);
+    for b in 0..order {
+        matrix.column_mut(b).copy_from_slice(&curvature.column(b)[..order]);
+    }
+    let Ok(factor) = Cholesky::new(matrix, observer)? else { return Ok(f64::INFINITY) };
+    let mut step = gradient[..order].to_vec();
+    factor.solve(&mut step);
+    Ok(0.5 * dot(&step, &gradient[..order]))
 }
 
 /// The first of every set of equal columns.

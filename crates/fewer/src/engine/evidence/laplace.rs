@@ -13,7 +13,7 @@ use super::linearised::Linearised;
 use super::mode::{Mode, Rows, Terms, find_mode};
 use super::objective::Objective;
 use super::settle::damped_step;
-use super::{Ascent, COARSE, FINER, Found, LOOSE, Options, Problem, largest};
+use super::{Ascent, Found, LOOSE, Options, Problem, largest};
 use crate::engine::{Observer, Progress, Step, Termination};
 use crate::error::Result;
 use crate::likelihood::{Noise, Smooth};
@@ -23,6 +23,10 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
+/// Candidates of the first look, where there are more than twice as many, and how many times more
+/// of them there are in the next.
+const COARSE: usize = 250;
+const FINER: usize = 4;
 /// Newton steps of the precisions between two looks at the candidates.
 const STEPS: usize = 200;
 /// Steps of them that may raise their slopes, as long as they raise the evidence.

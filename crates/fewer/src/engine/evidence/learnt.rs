@@ -127,6 +127,11 @@ const WORK: f64 = 1e8;
 /// one on which all kernels climb.
 const SEARCH_ROWS: usize = 2000;
 const CLIMB_ROWS: usize = 10;
+/// Learnt parameters up to which their second derivatives are taken, rows for each of them, and
+/// what they are lengthened by.
+const CURVED: usize = 1500;
+const CURVED_ROWS: usize = 4;
+const DAMPING: f64 = 1e-3;
 /// What a step must gain for each row where there are more.
 const LITTLE_OF_ROW: f64 = 1e-5;
 /// Functions that are weighed at once.
@@ -138,8 +143,8 @@ const REACH: f64 = 0.3;
 /// Kernels whose columns have a correlation of 1 less this are one.
 const TWINS: f64 = 1e-7;
 /// There is at most one kernel for every so many rows, and at most one learnt parameter: where
-/// there were as many as rows they could interpolate. One kernel counts for at most a part of the
-/// rows, however many inputs there are.
+/// there were as many as rows they could interpolate. Where those of one kernel were more than a
+/// part of the rows its centre stays on a row, and where its widths were it has only one.
 const ROWS_FOR_EACH: f64 = 4.0;
 const ROWS_FOR_PARAMETER: f64 = 1.5;
 const PART_OF_ROWS: f64 = 0.25;
@@ -156,10 +161,17 @@ struct Bounds {
     /// Distance of a row to the nearest, and of the farthest rows.
     spacing: f64,
     span: f64,
+    /// Inputs that are not constant.
+    varying: usize,
+    /// Widths of a kernel.
+    widths: usize,
+    /// Whether centres stay on rows.
+    held: bool,
 }
 
 impl Bounds {
-    fn new(x: &Matrix) -> Self {
+    fn new(learning: &Learning) -> Self {
+        let x = &*learning.rows.x;
         let (n, d) = (x.rows(), x.columns());
         let of = |j: usize, pick: fn(f64, f64) -> f64| {
             x.column(j).iter().copied().reduce(pick).unwrap_or(0.0)
@@ -190,7 +202,12 @@ impl Bounds {
             true => span,
             false => *nearest.select_nth_unstable_by(middle, f64::total_cmp).1,
         };
-        Self { low, high, spacing: spacing.min(span), span }
+        let varying = low.iter().zip(&high).filter(|(l, h)| h > l).count();
+        let most = PART_OF_ROWS * learning.rows.count;
+        let own = learning.anisotropic && varying as f64 <= most;
+        let widths = if own { d } else { 1 };
+        let held = (varying + if own { varying } else { 1 }) as f64 > most;
+        Self { low, high, spacing: spacing.min(span), span, varying, widths, held }
     }
 
     /// The square of the range of a function, which the prior of its variance is relative to. An
@@ -204,16 +221,17 @@ impl Bounds {
     }
 
     /// Smallest and largest log width.
-    fn widths(&self) -> (f64, f64) {
+    fn of_widths(&self) -> (f64, f64) {
         ((0.5 * self.spacing).ln(), (2.0 * self.span).ln())
     }
 
     /// Lower and upper bounds of (m − at)/h, log h for a kernel at these parameters.
     fn around(&self, parameters: &[f64], units: &[f64]) -> (Vec<f64>, Vec<f64>) {
         let d = self.low.len();
-        let (narrow, wide) = self.widths();
+        let (narrow, wide) = self.of_widths();
+        let room = if self.held { 0.0 } else { 1.0 };
         let side = |end: &[f64], width: f64| {
-            let centre = (0..d).map(|j| (end[j] - parameters[j]) / units[j]);
+            let centre = (0..d).map(|j| room * (end[j] - parameters[j]) / units[j]);
             centre.chain((d..parameters.len()).map(|_| width)).collect::<Vec<f64>>()
         };
         (side(&self.low, narrow), side(&self.high, wide))
@@ -258,13 +276,6 @@ impl Variables {
     }
 }
 
-impl Learning {
-    /// Widths of a kernel of so many inputs.
-    fn widths(&self, inputs: usize) -> usize {
-        if self.anisotropic { inputs } else { 1 }
-    }
-}
-
 impl Sample {
     fn len(&self) -> usize {
         self.target.len()
@@ -278,6 +289,11 @@ impl Sample {
             None => raw.fill(1.0),
         }
         column.copy_from_slice(raw);
+        self.weight_column(centred, column);
+    }
+
+    /// Values times √w, centred where the intercept is free.
+    fn weight_column(&self, centred: bool, column: &mut [f64]) {
         if !self.root.is_empty() {
             column.iter_mut().zip(&self.root).for_each(|(c, r)| *c *= r);
         }
@@ -290,6 +306,37 @@ impl Sample {
                 axpy(-mean, &self.root, column);
             }
         }
+    }
+
+    /// The derivatives of kernels in their variables, as columns.
+    fn slopes(
+        &self,
+        shapes: &[Option<Shape>],
+        kernels: &[Option<Variables>],
+        raw: &Matrix,
+        centred: bool,
+    ) -> Matrix {
+        let n = self.len();
+        let sizes = kernels.iter().map(|v| v.as_ref().map_or(0, |v| v.origin.len()));
+        let mut out = Matrix::zeros(n, sizes.clone().sum());
+        let mut rest = out.as_mut_slice();
+        let mut parts = Vec::with_capacity(shapes.len());
+        for size in sizes {
+            let (part, others) = rest.split_at_mut(size * n);
+            parts.push(part);
+            rest = others;
+        }
+        parts.into_par_iter().enumerate().for_each(|(k, part)| {
+            if let (Some(shape), Some(v)) = (&shapes[k], &kernels[k]) {
+                shape.slopes(self.x.as_slice(), raw.column(k), part);
+                for (p, column) in part.chunks_mut(n.max(1)).enumerate() {
+                    let unit = v.units.get(p).copied().unwrap_or(1.0);
+                    column.iter_mut().for_each(|c| *c *= unit);
+                    self.weight_column(centred, column);
+                }
+            }
+        });
+        out
     }
 
     fn columns(&self, shapes: &[Option<Shape>], centred: bool) -> (Matrix, Matrix) {
@@ -510,6 +557,11 @@ impl<'a> Scene<'a> {
     }
 }
 
+/// Sample on which second derivatives in so many parameters are taken.
+fn curved_rows(learnt: usize) -> usize {
+    (CURVED_ROWS * learnt).max(SEARCH_ROWS)
+}
+
 fn active(rows: &Sample, columns: &Matrix) -> Active {
     let (n, all) = (rows.len(), columns.as_slice());
     Active {
@@ -561,7 +613,7 @@ pub(crate) fn learn(
         options,
         prior: Paid { ard: prior, parameters: 0.0, kappa: learning.variance_price },
         observer,
-        bounds: Bounds::new(&learning.rows.x),
+        bounds: Bounds::new(learning),
         shapes: Vec::new(),
         alpha: Vec::new(),
         beta,
@@ -582,6 +634,8 @@ impl Learner<'_> {
         let (mut iterations, mut idle, mut small, mut gain) = (0, 0, 0, 0.0f64);
         let mut termination = Termination::IterationLimit;
         let mut value = self.value()?;
+        // Rules as published do not climb the objective: only a new height is a gain.
+        let mut highest = value;
         let little = self.little();
         while iterations < options.max_iter {
             self.observer.check()?;
@@ -603,10 +657,11 @@ impl Learner<'_> {
                 next = self.value()?;
             }
             // What joins for very little, or in vain, may go and come for ever.
-            small += usize::from(added && (found < little || next <= value + little));
-            let gained = next > value + little || added && small < IDLE;
+            small += usize::from(added && (found < little || next <= highest + little));
+            let gained = next > highest + little || added && small < IDLE;
             idle = if gained { 0 } else { idle + 1 };
             value = next;
+            highest = highest.max(value);
             let (terms, objective) = (self.counted(), -value);
             trace.push(Step { objective, terms });
             let residual = found;
@@ -640,26 +695,17 @@ impl Learner<'_> {
     /// Learnt parameters that a function counts for: none along inputs that do not vary.
     fn parameters(&self, shape: &Shape) -> f64 {
         let Some((_, width)) = shape.kernel() else { return 0.0 };
-        let vary = self.varying();
+        let vary = self.bounds.varying;
         let widths = if width.len() > 1 { vary } else { 1 };
-        ((vary + widths) as f64).min(self.most_of_one())
-    }
-
-    fn varying(&self) -> usize {
-        self.bounds.low.iter().zip(&self.bounds.high).filter(|(l, h)| h > l).count()
-    }
-
-    /// What one kernel's parameters count for at most.
-    fn most_of_one(&self) -> f64 {
-        PART_OF_ROWS * self.learning.rows.count
+        (widths + if self.bounds.held { 0 } else { vary }) as f64
     }
 
     /// Parameters that a function pays for: a kernel's widths, and its place as one. Were each
     /// coordinate paid for, there would be hardly any kernels where there are many inputs.
     fn priced(&self, shape: &Shape) -> f64 {
         let Some((_, width)) = shape.kernel() else { return 0.0 };
-        let widths = if width.len() > 1 { self.varying() } else { 1 };
-        ((1 + widths) as f64).min(self.most_of_one())
+        let widths = if width.len() > 1 { self.bounds.varying } else { 1 };
+        ((1 + widths) as f64).min(PART_OF_ROWS * self.learning.rows.count)
     }
 
     fn all_parameters(&self) -> f64 {
@@ -791,14 +837,14 @@ impl Learner<'_> {
             return Vec::new();
         }
         let d = rows.x.columns();
-        let widths = self.learning.widths(d);
+        let widths = self.bounds.widths;
         let (low, high) = (self.bounds.spacing.ln(), self.bounds.span.ln());
         let one = |k: usize| {
             let target = next() * total;
             let row = sums.partition_point(|s| *s < target).min(sums.len() - 1);
             let log = low + next() * (high - low);
             // Laplacian kernels have no derivative at their centres.
-            let off = 0.1 * (next() - 0.5) * log.exp();
+            let off = if self.bounds.held { 0.0 } else { 0.1 * (next() - 0.5) * log.exp() };
             let centre = (0..d).map(|j| rows.x[(row, j)] + off);
             let parameters: Vec<f64> = centre.chain(std::iter::repeat_n(log, widths)).collect();
             Shape::of(kernels[k % kernels.len()], &parameters, d)
@@ -888,8 +934,14 @@ impl Learner<'_> {
         let of_block = |rows: usize, functions: usize| 6 * rows * functions.min(BLOCK);
         let searched = rows.len().min(2 * SEARCH_ROWS);
         let starts = self.learning.starts.saturating_mul(self.learning.families.len());
-        let numbers = rows.len() * (4 * k + 2 * rows.x.columns())
-            + of_block(rows.len(), open).max(of_block(searched, starts));
+        let d = rows.x.columns();
+        let learnt = k * (d + self.bounds.widths);
+        let curved = match learnt <= CURVED {
+            true => learnt * (3 * learnt + rows.len().min(2 * curved_rows(learnt))),
+            false => 0,
+        };
+        let numbers = rows.len() * (4 * k + 2 * d)
+            + of_block(rows.len(), open).max(of_block(searched, starts)).max(curved);
         if 8 * numbers > self.options.memory_limit {
             return Err(Error::memory(
                 format!("a model of {k} kernels"),
@@ -908,7 +960,7 @@ impl Learner<'_> {
         let bearable = (count / ROWS_FOR_EACH).ceil().max(1.0) as usize;
         let room = most.min(bearable).saturating_sub(self.counted());
         let d = self.bounds.low.len();
-        let one = Shape::of(Family::Rbf, &vec![0.0; d + self.learning.widths(d)], d);
+        let one = Shape::of(Family::Rbf, &vec![0.0; d + self.bounds.widths], d);
         let left = count / ROWS_FOR_PARAMETER - self.all_parameters();
         (room, (left / self.parameters(&one).max(1.0)).max(0.0) as usize)
     }
@@ -1071,6 +1123,58 @@ impl Learner<'_> {
         Ok(Height { value, shapes, alpha: of_alpha, beta: of_beta })
     }
 
+    /// About minus the second derivatives of the objective in the variables of `together`: of
+    /// kernels β(μμᵀ + Σ)∘DᵀMD with C⁻¹ = βM, from their first derivatives D alone.
+    fn curvature(
+        &self,
+        rows: &Sample,
+        kernels: &[Option<Variables>],
+        exact: bool,
+        noisy: bool,
+    ) -> Result<Option<Matrix>> {
+        let owner: Vec<usize> = (kernels.iter().enumerate())
+            .flat_map(|(k, v)| std::iter::repeat_n(k, v.as_ref().map_or(0, |v| v.origin.len())))
+            .collect();
+        let learnt = owner.len();
+        if learnt == 0 || learnt > CURVED || self.bounds.held {
+            return Ok(None);
+        }
+        let centred = self.learning.free_intercept;
+        let count = curved_rows(learnt);
+        let stretch = rows.len() as f64 / count as f64;
+        let part = (stretch > 1.5).then(|| {
+            let place = |k: usize| ((k as f64 + 0.5) * stretch) as usize;
+            rows.part(&(0..count).map(place).collect::<Vec<_>>(), centred)
+        });
+        let rows = part.as_ref().unwrap_or(rows);
+        let n = rows.len();
+        let (raw, columns) = rows.columns(&self.shapes, centred);
+        let p = Posterior::new(&active(rows, &columns), &self.alpha, self.beta, self.observer)?;
+        let slopes = rows.slopes(&self.shapes, kernels, &raw, centred);
+        let mut left = cross_products(n, slopes.as_slice(), slopes.as_slice());
+        let inner = cross_products(n, columns.as_slice(), slopes.as_slice());
+        let k = self.shapes.len();
+        let spread = multiply(k, p.sigma.as_slice(), &inner);
+        let explained = cross_products(k, inner.as_slice(), spread.as_slice());
+        axpy(-self.beta, explained.as_slice(), left.as_mut_slice());
+        let size = learnt + if exact { k } else { 0 } + usize::from(noisy);
+        let mut out = Matrix::zeros(size, size);
+        for b in 0..learnt {
+            let (to, from) = (out.column_mut(b), left.column(b));
+            for a in 0..learnt {
+                let (i, j) = (owner[a], owner[b]);
+                to[a] = self.beta * (p.mean[i] * p.mean[j] + p.sigma[(i, j)]) * from[a];
+            }
+            to[b] += DAMPING * to[b] + 1.0;
+        }
+        // Those of precisions and noise, each alone.
+        (learnt..size).for_each(|a| out[(a, a)] = 0.5);
+        if noisy {
+            out[(size - 1, size - 1)] = 0.5 * self.objective().rows();
+        }
+        Ok(Some(out))
+    }
+
     /// All kernels climb together, with the precisions and the noise unless rules are as
     /// published; until a step brings less than `tol`.
     fn together(&mut self, rows: &Sample, evaluations: usize, tol: f64) -> Result<()> {
@@ -1122,6 +1226,9 @@ impl Learner<'_> {
             (shapes, alpha, beta)
         };
         let mut search = Minimum::new(start, low, high, STRIDE);
+        if let Some(curvature) = self.curvature(rows, &kernels, exact, noisy)? {
+            search = search.curved(curvature);
+        }
         let mut little = 0;
         let k = self.shapes.len();
         let work = (rows.len() * k * (k + 10 + self.bounds.low.len())) as f64;

@@ -155,6 +155,8 @@ struct Ascent<'a> {
     singly: bool,
     /// By how much λ moved last, relatively.
     hyper_change: f64,
+    /// Active columns with which the ascent is given up.
+    too_many: usize,
 }
 
 /// A column whose S is below this part of the noise precision is one that the active ones span.
@@ -167,10 +169,11 @@ pub(crate) type Start = (Vec<(usize, f64)>, f64);
 const FEW: usize = 40;
 const VERY_FEW: usize = 10;
 
-/// Candidates of the first look, where there are twice as many, and how many times more of them
+/// Candidates of the first look, where there are at least so many, and how many times more of them
 /// there are in the next.
-const COARSE: usize = 250;
-const FINER: usize = 4;
+const COARSE: usize = 125;
+const MANY_CANDIDATES: usize = 500;
+const FINER: usize = 16;
 
 /// Maximises the evidence.
 pub(crate) fn maximise(
@@ -181,15 +184,32 @@ pub(crate) fn maximise(
 ) -> Result<Found> {
     let m = problem.dictionary.len();
     let by_rules = !prior.is_exact() || prior.has_free_hyper();
-    let mut step = if m >= 2 * COARSE && !by_rules { m.div_ceil(COARSE) } else { 1 };
+    let mut step = if m >= MANY_CANDIDATES && !by_rules { m.div_ceil(COARSE) } else { 1 };
     let mut start = None;
     while step > 1 {
         start = from_few(problem, step, start, prior, options, observer)?;
         step = if start.is_some() { step / FINER } else { 1 };
     }
+    // Where terms are many, most products of candidates are asked for sooner or later.
+    let table;
+    let (mut whole, mut problem) = (None, problem);
+    if start.is_none() && (MANY_CANDIDATES..=FEW_CANDIDATES).contains(&m) && !by_rules {
+        table = dictionary::Table(problem.dictionary.gram(&(0..m).collect::<Vec<usize>>()));
+        problem = whole.insert(Problem {
+            dictionary: &table,
+            cross: problem.cross.clone(),
+            units: problem.units.clone(),
+            ..*problem
+        });
+    }
     let mut ascent = Ascent::new(problem, prior, options, observer)?;
+    if !by_rules {
+        return ascent.run_from(start, true, FIRST_TERMS);
+    }
     // Rules as published go their own way from the start.
-    ascent.run_from(start, !by_rules, if by_rules { 0 } else { FIRST_TERMS })
+    let first = ascent.prior.lam();
+    let found = ascent.run(false, 0)?;
+    ascent.started_again(found, first)
 }
 
 /// Maximises the evidence from a start, or from nothing, among all columns at once; with a
@@ -242,20 +262,20 @@ fn from_few(
         free_intercept: problem.free_intercept,
         uncounted: problem.uncounted.and_then(|j| chosen.binary_search(&j).ok()),
     };
-    let most = options.max_terms.unwrap_or(usize::MAX).min(FEW);
-    let options = Options { tol: options.tol.max(1e-3), max_terms: Some(most), ..options.clone() };
+    let options = Options { tol: options.tol.max(1e-3), ..options.clone() };
     let start = start.map(|(columns, noise)| {
         let place = |(j, a): (usize, f64)| chosen.binary_search(&j).ok().map(|k| (k, a));
         (columns.into_iter().filter_map(place).collect(), noise)
     });
     let mut ascent = Ascent::new(&part, prior, &options, observer)?;
+    ascent.too_many = FEW;
     let mut found = ascent.run_from(start, false, FIRST_TERMS)?;
+    // The search costs least where candidates are fewest.
+    if first && !found.active.is_empty() && found.active.len() < FEW {
+        found = ascent.run(true, 0)?;
+    }
     if found.active.len() >= FEW {
         return Ok(None);
-    }
-    // The search costs least where candidates are fewest.
-    if first && !found.active.is_empty() {
-        found = ascent.run(true, 0)?;
     }
     let columns = found.active.iter().map(|&k| chosen[k]).zip(found.alpha).collect();
     Ok(Some((columns, found.noise)))
@@ -282,7 +302,8 @@ impl Kick {
     }
 }
 
-/// For up to [`FEW_CANDIDATES`]; those that leave the columns alone serve any number.
+/// For up to [`FEW_CANDIDATES`] and [`FEW`] terms; with more, rounds are long and gain little, and
+/// those that leave the columns alone do best.
 const KICKS: [Kick; 13] = [
     Kick::Many,
     Kick::Afresh { precision: 100.0 },
@@ -299,12 +320,14 @@ const KICKS: [Kick; 13] = [
     Kick::Part { precision: 30.0, out: 0.3 },
 ];
 
-const MANY_CANDIDATES_KICKS: std::ops::Range<usize> = 4..6;
+const MANY_TERMS_KICKS: std::ops::Range<usize> = 4..6;
 const FEW_CANDIDATES: usize = 1000;
 /// Columns to begin with where they are many, and how much of the target's square their variances
 /// make up together.
 const AT_ONCE: usize = 30;
 const VARIANCE_AT_ONCE: f64 = 100.0;
+/// A second start must be better by this where λ follows the terms: odds of 20.
+const CLEARLY: f64 = 3.0;
 /// Rounds without success that end this near the best maximum, and for how many each counts.
 const NEAR: f64 = 0.05;
 const NEAR_COUNTS: usize = 3;
@@ -390,6 +413,7 @@ impl<'a> Ascent<'a> {
             hold_noise: false,
             singly: false,
             hyper_change: 0.0,
+            too_many: usize::MAX,
         })
     }
 
@@ -427,8 +451,9 @@ impl<'a> Ascent<'a> {
         let mut hold = if options.noise == Noise::Estimated { hold } else { 0 };
         // Very few terms that were sought among few candidates are sought no better among all.
         let sought = !self.active.is_empty() && self.active.len() <= VERY_FEW;
-        let few = self.all.len() <= FEW_CANDIDATES && !(sought && self.all.len() >= 2 * COARSE);
-        let kicks = if few { &KICKS[..] } else { &KICKS[MANY_CANDIDATES_KICKS] };
+        let few =
+            self.all.len() <= FEW_CANDIDATES && !(sought && self.all.len() >= MANY_CANDIDATES);
+        let mut kicks = if few { &KICKS[..] } else { &KICKS[MANY_TERMS_KICKS] };
         let mut kick = kicks.iter().cycle();
         let (mut strong, mut tried) = (false, false);
         // Sets of columns of which no exchange leads on.
@@ -450,6 +475,9 @@ impl<'a> Ascent<'a> {
             iterations += 1;
             self.hold_noise = self.counted() < hold;
             self.settle(settled)?;
+            if self.active.len() >= self.too_many {
+                break;
+            }
             self.all.refresh(&self.posterior);
             let change = self.value() - added.1;
             let vain = change < closest && (change > -closest || !self.goes_by_rules());
@@ -528,6 +556,10 @@ impl<'a> Ascent<'a> {
                 hold = self.kick(Kick::Many)?;
                 continue;
             }
+            if best.is_none() && self.active.len() > FEW {
+                kicks = &KICKS[MANY_TERMS_KICKS];
+                kick = kicks.iter().cycle();
+            }
             let before = best.as_ref().map_or(f64::NEG_INFINITY, |b| b.value);
             let enough = SEARCH * (1 + self.active.len()) as f64;
             // Where maxima are much alike, little is to be had of others.
@@ -578,6 +610,37 @@ impl<'a> Ascent<'a> {
         (found.cycled, found.iterations, found.termination) = (cycled, iterations, termination);
         found.trace = trace;
         Ok(found)
+    }
+
+    /// The fit that λ ended with, or a better one from many columns at once and the first λ: those
+    /// that explain something only together gain nothing one by one.
+    ///
+    /// A λ that follows the terms maximises no one objective. Both ends stand still under the same
+    /// rule, and of such the evidence chooses, as it does where λ goes round in a circle; but the
+    /// second must be clearly better. A sample of the columns would hardly hold both of a pair, so
+    /// that all must be few enough to begin with, unless nothing was found without.
+    fn started_again(&mut self, found: Found, first: Option<f64>) -> Result<Found> {
+        let serves = found.active.is_empty() || self.all.len() <= AT_ONCE;
+        if !serves
+            || !self.prior.has_free_hyper()
+            || !self.prior.is_exact()
+            || self.options.noise != Noise::Estimated
+            || found.termination != Termination::Converged
+        {
+            return Ok(found);
+        }
+        self.prior.set_hyper(first.unwrap_or(0.0));
+        self.kick(Kick::Many)?;
+        let mut again = self.run(false, 0)?;
+        if again.termination != Termination::Converged
+            || again.log_evidence < found.log_evidence + CLEARLY
+        {
+            self.prior.set_hyper(found.lam.unwrap_or(0.0));
+            return Ok(found);
+        }
+        again.iterations += found.iterations;
+        again.trace = [found.trace, again.trace].concat();
+        Ok(again)
     }
 
     /// How closely to settle where there is so much to gain elsewhere.

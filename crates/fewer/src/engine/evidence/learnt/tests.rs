@@ -57,7 +57,7 @@ fn learner<'a>(
     shapes: Vec<Option<Shape>>,
 ) -> Learner<'a> {
     let alpha = (0..shapes.len()).map(|k| 0.5 + k as f64).collect();
-    let bounds = Bounds::new(&learning.rows.x);
+    let bounds = Bounds::new(learning);
     let prior = Paid { ard: prior, parameters: 0.0, kappa: learning.variance_price };
     let mut learner = Learner {
         learning,
@@ -131,6 +131,55 @@ fn derivatives_of_the_objective() {
         }
         let at = |step: f64| value(&of.shapes, &of.alpha, of.beta * step.exp());
         near(found.beta, at(H), at(-H), "beta");
+    });
+}
+
+/// β(μμᵀ + Σ)∘DᵀMD, with D by differences and M as a whole.
+#[test]
+fn curvatures_are_those_of_first_derivatives() {
+    for_each_case(|learning, shapes, name| {
+        let options = Options::default();
+        let of = learner(learning, Ard::default(), &options, shapes);
+        let (rows, centred) = (&learning.rows, learning.free_intercept);
+        let (n, k, beta) = (rows.len(), of.shapes.len(), of.beta);
+        let kernels: Vec<Option<Variables>> =
+            (of.shapes.iter().flatten()).map(|s| s.kernel().map(|_| Variables::new(s))).collect();
+        let found = of.curvature(rows, &kernels, true, true).unwrap().unwrap();
+        let columns = rows.columns(&of.shapes, centred).1;
+        let p = of.posterior().unwrap();
+        let mut slopes: Vec<(usize, Vec<f64>)> = Vec::new();
+        for (j, v) in kernels.iter().enumerate() {
+            let Some(v) = v else { continue };
+            for a in 0..v.origin.len() {
+                let at = |step: f64| {
+                    let mut variables = v.start();
+                    variables[a] += step;
+                    rows.columns(&[Some(v.shape(&variables))], centred).1
+                };
+                let (above, below) = (at(H), at(-H));
+                let of_row = |(x, y): (&f64, &f64)| (x - y) / (2.0 * H);
+                let both = above.as_slice().iter().zip(below.as_slice());
+                slopes.push((j, both.map(of_row).collect()));
+            }
+        }
+        let left = |d: &[f64]| -> Vec<f64> {
+            let inner: Vec<f64> = (0..k).map(|j| dot(columns.column(j), d)).collect();
+            let spread: Vec<f64> = (0..k).map(|j| dot(p.sigma.column(j), &inner)).collect();
+            (0..n)
+                .map(|i| d[i] - beta * (0..k).map(|j| columns[(i, j)] * spread[j]).sum::<f64>())
+                .collect()
+        };
+        for (a, (i, first)) in slopes.iter().enumerate() {
+            let first = left(first);
+            for (b, (j, second)) in slopes.iter().enumerate() {
+                let weights = p.mean[*i] * p.mean[*j] + p.sigma[(*i, *j)];
+                let mut expected = beta * weights * dot(&first, second);
+                expected += if a == b { DAMPING * expected + 1.0 } else { 0.0 };
+                let error = (found[(a, b)] - expected).abs();
+                assert!(error < 1e-6 * (1.0 + expected.abs()), "{name} {a} {b}: {expected}");
+            }
+        }
+        assert_eq!(found.rows(), slopes.len() + k + 1);
     });
 }
 
