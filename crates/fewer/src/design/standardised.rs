@@ -246,7 +246,7 @@ impl<'a> Design<'a> {
     /// a row for each of the chosen columns.
     pub fn apply_transpose_each(&self, chosen: &[usize], vectors: &Matrix) -> Matrix {
         let (n, many) = (self.rows(), vectors.columns());
-        if self.columns.as_sparse().is_some() || many == 1 {
+        if self.columns.as_sparse().is_some() || many <= 1 {
             let each = (0..many).flat_map(|k| self.apply_transpose(chosen, vectors.column(k)));
             return Matrix::from_columns(chosen.len(), many, each.collect());
         }

@@ -220,7 +220,10 @@ impl Coordinate<'_> {
         for output in 0..free {
             pulls[output] = self.weighted_residual(output).iter().sum();
         }
-        if self.is_still() && variables.iter().all(|&v| self.seen_at[v] == self.travelled) {
+        if !self.precise
+            && self.is_still()
+            && variables.iter().all(|&v| self.seen_at[v] == self.travelled)
+        {
             let known = pulls[free..].iter_mut().zip(variables);
             known.for_each(|(q, &v)| *q = self.gradient[v]);
             return pulls;
