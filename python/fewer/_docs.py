@@ -180,7 +180,7 @@ tol : float, default=1e-8
 max_iter : int, default=10000
     Iterations after which it ends in any case, with a ``ConvergenceWarning``.
 max_time : float, optional
-    Seconds after which it ends in any case.
+    Seconds after which it ends, once the step it is at is done.
 memory_limit : float, default=4e9
     Bytes that matrices may take. A fit that needs more is refused at once.
 random_state : int, RandomState instance or None, default=0

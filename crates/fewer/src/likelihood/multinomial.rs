@@ -7,6 +7,9 @@ use std::ops::Range;
 
 /// Rows that are dealt with together.
 const ROWS: usize = 256;
+/// A row with weight is taken to be nearly certain where less than this is left for the classes
+/// that are not its own: 1 − p and log p lose digits there, which a large weight would show.
+const NEARLY: f64 = 0.1;
 
 /// The multinomial likelihood; two classes with one output are the logistic one.
 #[derive(Clone)]
@@ -20,6 +23,8 @@ pub(crate) struct Multinomial<'a> {
     residual: Matrix,
     /// (n, classes)
     probabilities: Matrix,
+    /// (n,) What is left for the classes that are not a row's own, where rows have weights.
+    others: Vec<f64>,
     value: f64,
 }
 
@@ -38,10 +43,21 @@ impl<'a> Multinomial<'a> {
             outputs,
             residual: Matrix::zeros(codes.len(), outputs),
             probabilities: Matrix::zeros(codes.len(), classes),
+            others: vec![0.0; weights.map_or(0, <[f64]>::len)],
             value: 0.0,
         };
         likelihood.update(&Matrix::zeros(codes.len(), outputs));
         likelihood
+    }
+
+    /// Sums the probabilities of the classes that are not a row's own.
+    fn sum_others(&self, block: Range<usize>, probabilities: &[f64], others: &mut [f64]) {
+        others.fill(0.0);
+        for (c, own) in probabilities.chunks_exact(block.len()).enumerate() {
+            for ((o, p), code) in others.iter_mut().zip(own).zip(&self.codes[block.clone()]) {
+                *o += if *code == c { 0.0 } else { *p };
+            }
+        }
     }
 
     /// −log p of at most so many rows, and the probabilities of their classes; their η start at a
@@ -81,6 +97,10 @@ impl<'a> Multinomial<'a> {
         let losses = total.iter().zip(&own).map(|(t, o)| t - o);
         match self.weights {
             Some(w) => {
+                let mut others = [0.0; ROWS];
+                self.sum_others(block.clone(), scores, &mut others[..count]);
+                let exact = |(o, l): (&f64, f64)| if *o < NEARLY { -(-o).ln_1p() } else { l };
+                let losses = others.iter().zip(losses).map(exact);
                 let counted = w[block].iter().zip(losses).filter(|(w, _)| **w > 0.0);
                 counted.map(|(w, l)| w * l).sum::<f64>()
             }
@@ -109,12 +129,22 @@ impl Smooth for Multinomial<'_> {
             for (c, scores) in scores.chunks_exact(block.len()).enumerate() {
                 self.probabilities.column_mut(c)[block.clone()].copy_from_slice(scores);
             }
+            if self.weights.is_some() {
+                let mut others = [0.0; ROWS];
+                self.sum_others(block.clone(), scores, &mut others[..block.len()]);
+                self.others[block.clone()].copy_from_slice(&others[..block.len()]);
+            }
         }
         for c in 0..self.outputs {
             let parts = self.probabilities.column(c).iter().zip(self.codes);
             let target = |&code: &usize| f64::from(u8::from(code == c));
             let residual = self.residual.column_mut(c).iter_mut().zip(parts);
             residual.for_each(|(r, (p, code))| *r = target(code) - p);
+        }
+        for (i, others) in self.others.iter().enumerate() {
+            if self.codes[i] < self.outputs {
+                self.residual[(i, self.codes[i])] = *others;
+            }
         }
     }
 
@@ -130,6 +160,15 @@ impl Smooth for Multinomial<'_> {
                 let target = |&code: &usize| f64::from(u8::from(code == c));
                 let out = eta.column_mut(c)[from..][..block.len()].iter_mut().zip(parts);
                 out.for_each(|(r, (p, code))| *r = target(code) - p);
+            }
+            if self.weights.is_some() {
+                let mut others = [0.0; ROWS];
+                self.sum_others(block.clone(), scores, &mut others[..block.len()]);
+                for (k, &code) in self.codes[block].iter().enumerate() {
+                    if code < self.outputs {
+                        eta[(from + k, code)] = others[k];
+                    }
+                }
             }
         }
         value
@@ -157,6 +196,12 @@ impl Smooth for Multinomial<'_> {
                 }
                 logs.copy_from_slice(parts);
                 ln_of(logs);
+                let others = self.others.get(b * ROWS..).unwrap_or_default();
+                for ((log, code), o) in logs.iter_mut().zip(codes).zip(others) {
+                    if *code == c && *o < NEARLY {
+                        *log = (-kappa * o).ln_1p();
+                    }
+                }
                 entropy -= match self.weights {
                     Some(w) => {
                         let each = parts.iter().zip(logs).zip(&w[b * ROWS..]);
