@@ -27,7 +27,8 @@ pub enum Parameterization {
     /// All but the last, the reference, as in Krishnapuram 2005.
     #[default]
     Reference,
-    /// All of them, so that no class is special: as in glmnet and scikit-learn.
+    /// All of them, so that no class is special: as in glmnet and scikit-learn. Of weights that are
+    /// equally good, those with a zero in each column, or of mean zero where it has no penalty.
     Symmetric,
 }
 
