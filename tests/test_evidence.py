@@ -585,7 +585,7 @@ def test_block_stops_where_nothing_is_left_to_gain(seed, settings):
     y = np.sinc(x[:, 0] / np.pi) + 0.1 * rng.normal(size=60)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model = fewer.RVR(solver="block", max_iter=3000, **settings).fit(x, y)
+        model = fewer.RVR(solver="block", **settings).fit(x, y)
     assert model.converged_
     assert float(model.certificate_) <= 1e-8
     longer = fewer.RVR(solver="block", tol=1e-12, max_iter=100_000, **settings).fit(x, y)

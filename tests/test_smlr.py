@@ -378,6 +378,24 @@ def test_lam_max_is_exact_with_free_columns():
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("sparse", [True, False])
+def test_lam_max_of_two_classes_is_the_strongest_pull(fit_intercept, weighted, sparse):
+    rng = np.random.default_rng(3)
+    X = np.asfortranarray(rng.normal(size=(150, 7)) * 10.0 ** np.arange(-3, 4) + np.arange(7))
+    y = (X[:, 3] - X[:, 3].mean() + 0.5 + rng.normal(size=150) > 0).astype(int)
+    weights = rng.uniform(0.5, 2.0, 150) if weighted else np.ones(150)
+    share = np.average(y, weights=weights) if fit_intercept else 0.5
+    expected = np.abs(X.T @ (weights * (y - share))).max()
+    model = SMLR(lam_ratio=1.0, standardize=False, fit_intercept=fit_intercept)
+    data = scipy.sparse.csc_matrix(X) if sparse else X
+    model.fit(data, y, sample_weight=weights if weighted else None)
+    assert model.n_terms_ == 0
+    np.testing.assert_allclose(model.lam_, expected, rtol=1e-10)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
 def test_a_choice_that_rests_on_fits_cut_short_says_so(rows):
     model = SMLRCV(lams=4, max_time=1e-9).fit(rows, two_classes(rows))
     assert any("cut short" in note for note in model.notes_)

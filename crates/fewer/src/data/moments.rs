@@ -367,12 +367,12 @@ impl Moments {
             };
             (look, sums)
         };
-        let of_columns = |chosen: &[usize]| {
+        let of_columns = |chosen: &[usize]| -> Option<Vec<(Look, [f64; 3])>> {
             observer.check().ok()?;
             let columns: Option<Vec<&[f64]>> = chosen.iter().map(|&j| x.column_slice(j)).collect();
             let columns = columns?;
             if weights.is_some() {
-                return Some(columns.into_iter().map(of_column).collect::<Vec<_>>());
+                return Some(columns.into_iter().map(of_column).collect());
             }
             let plain = Look { shift: 0.0, scale: 1.0 };
             let known = plain_sums(&columns, &weighted).into_iter().zip(columns);
@@ -382,8 +382,7 @@ impl Moments {
             });
             Some(each.collect())
         };
-        let each: Vec<Option<Vec<(Look, [f64; 3])>>> =
-            chosen.par_chunks(TOGETHER).map(of_columns).collect();
+        let each: Vec<_> = chosen.par_chunks(TOGETHER).map(of_columns).collect();
         let each: Option<Vec<_>> = each.into_iter().collect();
         let each = each.ok_or(Error::Interrupted)?.concat();
         Ok(Self::of_each(&each, target_look, &y, weights))

@@ -525,6 +525,25 @@ mod tests {
     }
 
     #[test]
+    fn several_vectors_have_the_products_of_each() {
+        for (rows, count) in [(1, 1), (37, 6), (4101, 9)] {
+            let wave = |k: usize| (0..rows).map(|i| ((i * k + i) as f64 * 0.3).sin()).collect();
+            let columns: Vec<Vec<f64>> = (0..count).map(wave).collect();
+            let vectors: Vec<Vec<f64>> = (20..23).map(wave).collect();
+            let products = products_with_each(
+                &columns.iter().map(|x| &x[..]).collect::<Vec<_>>(),
+                &vectors.iter().map(|v| &v[..]).collect::<Vec<_>>(),
+            );
+            for (j, x) in columns.iter().enumerate() {
+                for (k, v) in vectors.iter().enumerate() {
+                    let product: f64 = x.iter().zip(v).map(|(x, v)| x * v).sum();
+                    assert!((products[3 * j + k] - product).abs() < 1e-10);
+                }
+            }
+        }
+    }
+
+    #[test]
     fn dot_handles_every_length() {
         for n in 0..20 {
             let a: Vec<f64> = (0..n).map(|i| i as f64).collect();

@@ -40,10 +40,6 @@ impl EvidencePrior for Bls {
         self.rate.set(lam);
     }
 
-    fn hold_hyper(&mut self, lam: f64) {
-        self.rate = Rate::Fixed(lam);
-    }
-
     fn update_hyper(&mut self, variances: &[f64], columns: usize, noise: f64) -> f64 {
         let relative: Vec<f64> = variances.iter().map(|v| v / noise).collect();
         self.rate.update(&relative, columns)

@@ -73,9 +73,6 @@ pub trait EvidencePrior: Sync + std::fmt::Debug {
     /// Gives λ a value from which it goes on.
     fn set_hyper(&mut self, _lam: f64) {}
 
-    /// Gives λ a value that it keeps.
-    fn hold_hyper(&mut self, _lam: f64) {}
-
     /// Lets λ follow the active `unit`·γ of so many columns; by how much it changed, relatively.
     fn update_hyper(&mut self, _variances: &[f64], _columns: usize, _noise: f64) -> f64 {
         0.0

@@ -31,10 +31,6 @@ impl EvidencePrior for FastLaplace {
         self.rate.set(lam);
     }
 
-    fn hold_hyper(&mut self, lam: f64) {
-        self.rate = Rate::Fixed(lam);
-    }
-
     fn update_hyper(&mut self, variances: &[f64], columns: usize, _noise: f64) -> f64 {
         self.rate.update(variances, columns)
     }

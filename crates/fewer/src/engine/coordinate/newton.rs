@@ -63,8 +63,7 @@ impl Coordinate<'_> {
             }
             let mut pulls = self.working_pulls(&variables);
             let gap = self.working_gap(&variables, &own, &pulls);
-            // Two steps more cost less than second derivatives.
-            let slow = gap > 0.3 * last.gap && last.gap / gap < (gap / tolerance).sqrt();
+            let slow = gap > 0.3 * last.gap;
             let swept = self.hessian.is_none() && last.fresh;
             // A step that the curvature cannot be blamed for.
             self.precise |= gap > 0.8 * last.gap

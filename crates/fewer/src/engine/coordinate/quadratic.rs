@@ -336,14 +336,13 @@ mod tests {
 
     /// A problem with a matrix of full rank.
     fn gram(order: usize) -> Gram {
-        let wave = |i: usize, k: usize| ((i * i + 3 * k + i * k) as f64 * 0.7).sin();
+        let wave =
+            |k: usize| (0..3 * order).map(move |i| ((i * i + 3 * k + i * k) as f64 * 0.7).sin());
+        let columns: Vec<Vec<f64>> = (0..order).map(|k| wave(k).collect()).collect();
         let mut gram = Gram::default();
         gram.grow(order);
         for b in 0..order {
-            for a in 0..=b {
-                let rows = 0..3 * order;
-                gram.set(a, b, rows.map(|i| wave(i, a) * wave(i, b)).sum::<f64>());
-            }
+            (0..=b).for_each(|a| gram.set(a, b, dot(&columns[a], &columns[b])));
         }
         gram
     }

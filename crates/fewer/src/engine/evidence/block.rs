@@ -21,6 +21,8 @@ const STILL: f64 = 1e-8;
 /// Below this, what is left to gain is asked for: steps along a flat direction grow short long
 /// before they stand still.
 const SHORT: f64 = 1e-2;
+/// The weights are as near as the precisions once this part of a gain that counts is left.
+const FLAT: f64 = 1e-3;
 /// Columns whose correlation is this near to 1 are one.
 const EQUAL: f64 = 1e-12;
 
@@ -131,7 +133,7 @@ pub(crate) fn block(
             f64::INFINITY
         };
         // Columns that are better out are taken out once nothing else is left to gain.
-        let still = change < options.tol.max(STILL) || flat && left_to_gain <= options.tol;
+        let still = change < options.tol.max(STILL) || flat && left_to_gain <= FLAT * options.tol;
         let stands = still && kept.len() == factors.len();
         let excess = counted(problem, &active).saturating_sub(options.max_terms.unwrap_or(m));
         if stands && excess > 0 {
@@ -176,7 +178,8 @@ pub(crate) fn block(
         objective: objective.value(&posterior, &units),
         gain: match termination {
             Termination::Converged => best.gain,
-            _ => best.gain.max(left_to_gain.min(f64::MAX)),
+            _ if left_to_gain.is_finite() => best.gain.max(left_to_gain),
+            _ => best.gain,
         },
         lam: objective.prior.lam(),
         cycled: false,

@@ -143,8 +143,8 @@ const REACH: f64 = 0.3;
 /// Kernels whose columns have a correlation of 1 less this are one.
 const TWINS: f64 = 1e-7;
 /// There is at most one kernel for every so many rows, and at most one learnt parameter: where
-/// there were as many as rows they could interpolate. One kernel counts for at most a part of the
-/// rows, however many inputs there are.
+/// there were as many as rows they could interpolate. Where those of one kernel were more than a
+/// part of the rows its centre stays on a row, and where its widths were it has only one.
 const ROWS_FOR_EACH: f64 = 4.0;
 const ROWS_FOR_PARAMETER: f64 = 1.5;
 const PART_OF_ROWS: f64 = 0.25;
@@ -161,10 +161,17 @@ struct Bounds {
     /// Distance of a row to the nearest, and of the farthest rows.
     spacing: f64,
     span: f64,
+    /// Inputs that are not constant.
+    varying: usize,
+    /// Widths of a kernel.
+    widths: usize,
+    /// Whether centres stay on rows.
+    held: bool,
 }
 
 impl Bounds {
-    fn new(x: &Matrix) -> Self {
+    fn new(learning: &Learning) -> Self {
+        let x = &*learning.rows.x;
         let (n, d) = (x.rows(), x.columns());
         let of = |j: usize, pick: fn(f64, f64) -> f64| {
             x.column(j).iter().copied().reduce(pick).unwrap_or(0.0)
@@ -195,7 +202,12 @@ impl Bounds {
             true => span,
             false => *nearest.select_nth_unstable_by(middle, f64::total_cmp).1,
         };
-        Self { low, high, spacing: spacing.min(span), span }
+        let varying = low.iter().zip(&high).filter(|(l, h)| h > l).count();
+        let most = PART_OF_ROWS * learning.rows.count;
+        let own = learning.anisotropic && varying as f64 <= most;
+        let widths = if own { d } else { 1 };
+        let held = (varying + if own { varying } else { 1 }) as f64 > most;
+        Self { low, high, spacing: spacing.min(span), span, varying, widths, held }
     }
 
     /// The square of the range of a function, which the prior of its variance is relative to. An
@@ -209,16 +221,17 @@ impl Bounds {
     }
 
     /// Smallest and largest log width.
-    fn widths(&self) -> (f64, f64) {
+    fn of_widths(&self) -> (f64, f64) {
         ((0.5 * self.spacing).ln(), (2.0 * self.span).ln())
     }
 
     /// Lower and upper bounds of (m − at)/h, log h for a kernel at these parameters.
     fn around(&self, parameters: &[f64], units: &[f64]) -> (Vec<f64>, Vec<f64>) {
         let d = self.low.len();
-        let (narrow, wide) = self.widths();
+        let (narrow, wide) = self.of_widths();
+        let room = if self.held { 0.0 } else { 1.0 };
         let side = |end: &[f64], width: f64| {
-            let centre = (0..d).map(|j| (end[j] - parameters[j]) / units[j]);
+            let centre = (0..d).map(|j| room * (end[j] - parameters[j]) / units[j]);
             centre.chain((d..parameters.len()).map(|_| width)).collect::<Vec<f64>>()
         };
         (side(&self.low, narrow), side(&self.high, wide))
@@ -260,13 +273,6 @@ impl Variables {
     fn gradient(&self, mut of: Vec<f64>) -> Vec<f64> {
         of.iter_mut().zip(&self.units).for_each(|(g, u)| *g *= u);
         of
-    }
-}
-
-impl Learning {
-    /// Widths of a kernel of so many inputs.
-    fn widths(&self, inputs: usize) -> usize {
-        if self.anisotropic { inputs } else { 1 }
     }
 }
 
@@ -607,7 +613,7 @@ pub(crate) fn learn(
         options,
         prior: Paid { ard: prior, parameters: 0.0, kappa: learning.variance_price },
         observer,
-        bounds: Bounds::new(&learning.rows.x),
+        bounds: Bounds::new(learning),
         shapes: Vec::new(),
         alpha: Vec::new(),
         beta,
@@ -689,26 +695,17 @@ impl Learner<'_> {
     /// Learnt parameters that a function counts for: none along inputs that do not vary.
     fn parameters(&self, shape: &Shape) -> f64 {
         let Some((_, width)) = shape.kernel() else { return 0.0 };
-        let vary = self.varying();
+        let vary = self.bounds.varying;
         let widths = if width.len() > 1 { vary } else { 1 };
-        ((vary + widths) as f64).min(self.most_of_one())
-    }
-
-    fn varying(&self) -> usize {
-        self.bounds.low.iter().zip(&self.bounds.high).filter(|(l, h)| h > l).count()
-    }
-
-    /// What one kernel's parameters count for at most.
-    fn most_of_one(&self) -> f64 {
-        PART_OF_ROWS * self.learning.rows.count
+        (widths + if self.bounds.held { 0 } else { vary }) as f64
     }
 
     /// Parameters that a function pays for: a kernel's widths, and its place as one. Were each
     /// coordinate paid for, there would be hardly any kernels where there are many inputs.
     fn priced(&self, shape: &Shape) -> f64 {
         let Some((_, width)) = shape.kernel() else { return 0.0 };
-        let widths = if width.len() > 1 { self.varying() } else { 1 };
-        ((1 + widths) as f64).min(self.most_of_one())
+        let widths = if width.len() > 1 { self.bounds.varying } else { 1 };
+        ((1 + widths) as f64).min(PART_OF_ROWS * self.learning.rows.count)
     }
 
     fn all_parameters(&self) -> f64 {
@@ -840,14 +837,14 @@ impl Learner<'_> {
             return Vec::new();
         }
         let d = rows.x.columns();
-        let widths = self.learning.widths(d);
+        let widths = self.bounds.widths;
         let (low, high) = (self.bounds.spacing.ln(), self.bounds.span.ln());
         let one = |k: usize| {
             let target = next() * total;
             let row = sums.partition_point(|s| *s < target).min(sums.len() - 1);
             let log = low + next() * (high - low);
             // Laplacian kernels have no derivative at their centres.
-            let off = 0.1 * (next() - 0.5) * log.exp();
+            let off = if self.bounds.held { 0.0 } else { 0.1 * (next() - 0.5) * log.exp() };
             let centre = (0..d).map(|j| rows.x[(row, j)] + off);
             let parameters: Vec<f64> = centre.chain(std::iter::repeat_n(log, widths)).collect();
             Shape::of(kernels[k % kernels.len()], &parameters, d)
@@ -938,7 +935,7 @@ impl Learner<'_> {
         let searched = rows.len().min(2 * SEARCH_ROWS);
         let starts = self.learning.starts.saturating_mul(self.learning.families.len());
         let d = rows.x.columns();
-        let learnt = k * (d + self.learning.widths(d));
+        let learnt = k * (d + self.bounds.widths);
         let curved = match learnt <= CURVED {
             true => learnt * (3 * learnt + rows.len().min(2 * curved_rows(learnt))),
             false => 0,
@@ -963,7 +960,7 @@ impl Learner<'_> {
         let bearable = (count / ROWS_FOR_EACH).ceil().max(1.0) as usize;
         let room = most.min(bearable).saturating_sub(self.counted());
         let d = self.bounds.low.len();
-        let one = Shape::of(Family::Rbf, &vec![0.0; d + self.learning.widths(d)], d);
+        let one = Shape::of(Family::Rbf, &vec![0.0; d + self.bounds.widths], d);
         let left = count / ROWS_FOR_PARAMETER - self.all_parameters();
         (room, (left / self.parameters(&one).max(1.0)).max(0.0) as usize)
     }
@@ -1139,7 +1136,7 @@ impl Learner<'_> {
             .flat_map(|(k, v)| std::iter::repeat_n(k, v.as_ref().map_or(0, |v| v.origin.len())))
             .collect();
         let learnt = owner.len();
-        if learnt == 0 || learnt > CURVED {
+        if learnt == 0 || learnt > CURVED || self.bounds.held {
             return Ok(None);
         }
         let centred = self.learning.free_intercept;
@@ -1229,7 +1226,10 @@ impl Learner<'_> {
             (shapes, alpha, beta)
         };
         let mut search = Minimum::new(start, low, high, STRIDE);
-        if let Some(curvature) = self.curvature(rows, &kernels, exact, noisy)? {
+        // Short climbs by small steps end higher where rows are few, if later.
+        if (evaluations == AT_LAST || self.has_many_rows())
+            && let Some(curvature) = self.curvature(rows, &kernels, exact, noisy)?
+        {
             search = search.curved(curvature);
         }
         let mut little = 0;

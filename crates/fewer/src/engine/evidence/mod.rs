@@ -155,6 +155,8 @@ struct Ascent<'a> {
     singly: bool,
     /// By how much λ moved last, relatively.
     hyper_change: f64,
+    /// Whether λ keeps the value that it has, for going round in a circle.
+    lam_stays: bool,
     /// Active columns with which the ascent is given up.
     too_many: usize,
 }
@@ -413,13 +415,19 @@ impl<'a> Ascent<'a> {
             hold_noise: false,
             singly: false,
             hyper_change: 0.0,
+            lam_stays: false,
             too_many: usize::MAX,
         })
     }
 
     /// Whether there is more to the steps than one objective.
     fn goes_by_rules(&self) -> bool {
-        !self.prior.is_exact() || self.prior.has_free_hyper()
+        !self.prior.is_exact() || self.lam_follows()
+    }
+
+    /// Whether λ is on the move with the terms.
+    fn lam_follows(&self) -> bool {
+        self.prior.has_free_hyper() && !self.lam_stays
     }
 
     fn objective(&self) -> Objective<'_> {
@@ -509,11 +517,12 @@ impl<'a> Ascent<'a> {
                 objective,
                 residual: gain,
             });
-            if self.prior.has_free_hyper()
+            if self.lam_follows()
                 && let Some(state) = self.seen_before(&mut seen)
             {
                 cycled = gain > options.tol || self.hyper_change > 1e-5;
-                self.prior.hold_hyper(state.lam.unwrap_or(0.0));
+                self.lam_stays = true;
+                self.prior.set_hyper(state.lam.unwrap_or(0.0));
                 self.restore(state)?;
                 continue;
             }
@@ -533,7 +542,7 @@ impl<'a> Ascent<'a> {
             } else {
                 let columns = self.sorted();
                 let hopeless = !last && best.as_ref().is_some_and(|b| value < b.value - HOPELESS);
-                let vain = value < moved + closest && !self.prior.has_free_hyper();
+                let vain = value < moved + closest && !self.lam_follows();
                 let seen = hopeless || vain || ends.contains(&columns);
                 let more = !seen && (self.spread()? || self.exchange_some()?);
                 if more {
@@ -629,6 +638,7 @@ impl<'a> Ascent<'a> {
         {
             return Ok(found);
         }
+        self.lam_stays = false;
         self.prior.set_hyper(first.unwrap_or(0.0));
         self.kick(Kick::Many)?;
         let mut again = self.run(false, 0)?;

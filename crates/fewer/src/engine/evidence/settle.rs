@@ -23,7 +23,7 @@ impl Ascent<'_> {
     pub(super) fn settle(&mut self, tol: f64) -> Result<()> {
         self.settle_at(tol)?;
         self.hyper_change = 0.0;
-        if self.prior.has_free_hyper() {
+        if self.lam_follows() {
             let variances = self.active_units().into_iter().zip(&self.posterior.alpha);
             let variances: Vec<f64> = variances.map(|(u, a)| u / a).collect();
             let noise = 1.0 / self.posterior.beta;

@@ -24,12 +24,7 @@ impl Ascent<'_> {
     pub(super) fn spread(&mut self) -> Result<bool> {
         let k = self.active.len();
         let known = self.options.noise != Noise::Estimated;
-        if k == 0
-            || k > MOST
-            || !self.prior.is_exact()
-            || self.prior.has_free_hyper()
-            || known && k < 2
-        {
+        if k == 0 || k > MOST || !self.prior.is_exact() || self.lam_follows() || known && k < 2 {
             return Ok(false);
         }
         let value = self.value();
@@ -78,6 +73,7 @@ impl Ascent<'_> {
         inner.all.products = gram.as_slice().to_vec();
         inner.active = (0..chosen.len()).collect();
         (inner.posterior.alpha, inner.posterior.beta) = (alpha.to_vec(), beta);
+        inner.lam_stays = true;
         inner.settle(1e-4)?;
         let kept = inner.active.iter().zip(&inner.posterior.alpha);
         let kept = kept.map(|(&k, &a)| (chosen[k], a)).collect();

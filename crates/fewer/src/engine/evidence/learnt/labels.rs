@@ -71,7 +71,7 @@ pub(crate) fn learn_labels(
         prior,
         options: &options,
         observer,
-        bounds: Bounds::new(&rows.x),
+        bounds: Bounds::new(learning),
         at: Fit { shapes: Vec::new(), alpha: none, mode, value },
     };
     labels.run()

@@ -57,7 +57,7 @@ fn learner<'a>(
     shapes: Vec<Option<Shape>>,
 ) -> Learner<'a> {
     let alpha = (0..shapes.len()).map(|k| 0.5 + k as f64).collect();
-    let bounds = Bounds::new(&learning.rows.x);
+    let bounds = Bounds::new(learning);
     let prior = Paid { ard: prior, parameters: 0.0, kappa: learning.variance_price };
     let mut learner = Learner {
         learning,
