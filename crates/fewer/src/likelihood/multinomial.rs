@@ -7,9 +7,11 @@ use std::ops::Range;
 
 /// Rows that are dealt with together.
 const ROWS: usize = 256;
-/// A row with weight is taken to be nearly certain where less than this is left for the classes
-/// that are not its own: 1 − p and log p lose digits there, which a large weight would show.
+/// A row is nearly certain where less than this is left for the classes that are not its own: 1 − p
+/// and log p lose digits there …
 const NEARLY: f64 = 0.1;
+/// … which shows where a row has so many times the weight of another.
+const UNEVEN: f64 = 1e4;
 
 /// The multinomial likelihood; two classes with one output are the logistic one.
 #[derive(Clone)]
@@ -23,7 +25,7 @@ pub(crate) struct Multinomial<'a> {
     residual: Matrix,
     /// (n, classes)
     probabilities: Matrix,
-    /// (n,) What is left for the classes that are not a row's own, where rows have weights.
+    /// (n,) What is left for the classes that are not a row's own, where weights are uneven.
     others: Vec<f64>,
     value: f64,
 }
@@ -43,7 +45,7 @@ impl<'a> Multinomial<'a> {
             outputs,
             residual: Matrix::zeros(codes.len(), outputs),
             probabilities: Matrix::zeros(codes.len(), classes),
-            others: vec![0.0; weights.map_or(0, <[f64]>::len)],
+            others: vec![0.0; if weights.is_some_and(are_uneven) { codes.len() } else { 0 }],
             value: 0.0,
         };
         likelihood.update(&Matrix::zeros(codes.len(), outputs));
@@ -96,6 +98,10 @@ impl<'a> Multinomial<'a> {
         ln_of(&mut total[..count]);
         let losses = total.iter().zip(&own).map(|(t, o)| t - o);
         match self.weights {
+            Some(w) if self.others.is_empty() => {
+                let counted = w[block].iter().zip(losses).filter(|(w, _)| **w > 0.0);
+                counted.map(|(w, l)| w * l).sum::<f64>()
+            }
             Some(w) => {
                 let mut others = [0.0; ROWS];
                 self.sum_others(block.clone(), scores, &mut others[..count]);
@@ -107,6 +113,12 @@ impl<'a> Multinomial<'a> {
             None => losses.take(count).sum::<f64>(),
         }
     }
+}
+
+/// Whether some rows have far more weight than others.
+fn are_uneven(weights: &[f64]) -> bool {
+    let counted = || weights.iter().copied().filter(|w| *w > 0.0);
+    counted().fold(0.0, f64::max) > UNEVEN * counted().fold(f64::INFINITY, f64::min)
 }
 
 impl Smooth for Multinomial<'_> {
@@ -129,7 +141,7 @@ impl Smooth for Multinomial<'_> {
             for (c, scores) in scores.chunks_exact(block.len()).enumerate() {
                 self.probabilities.column_mut(c)[block.clone()].copy_from_slice(scores);
             }
-            if self.weights.is_some() {
+            if !self.others.is_empty() {
                 let mut others = [0.0; ROWS];
                 self.sum_others(block.clone(), scores, &mut others[..block.len()]);
                 self.others[block.clone()].copy_from_slice(&others[..block.len()]);
@@ -161,7 +173,7 @@ impl Smooth for Multinomial<'_> {
                 let out = eta.column_mut(c)[from..][..block.len()].iter_mut().zip(parts);
                 out.for_each(|(r, (p, code))| *r = target(code) - p);
             }
-            if self.weights.is_some() {
+            if !self.others.is_empty() {
                 let mut others = [0.0; ROWS];
                 self.sum_others(block.clone(), scores, &mut others[..block.len()]);
                 for (k, &code) in self.codes[block].iter().enumerate() {
