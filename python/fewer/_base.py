@@ -476,7 +476,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         -------
         str
             For instance ``'2 - 0.5 x2'``, or ``'Φ(2 - 0.5 x2)'`` for the probability of the
-            second of two classes.
+            second of two classes. Probabilities of more classes are proportional to their lines.
         """
         check_is_fitted(self, "model_")
         _, outputs, _ = self.model_.explain()

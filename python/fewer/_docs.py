@@ -34,7 +34,8 @@ relaxed : bool, default=False
     Whether the terms kept are fitted again by least squares, which undoes the shrinkage.
 parameterization : {"reference", "symmetric"}, default="reference"
     Which classes have weights: all but the last, as in the paper, or all of them, as in glmnet
-    and scikit-learn, so that the order of the classes does not matter.
+    and scikit-learn, so that the order of the classes does not matter. Where the penalty leaves a
+    choice, as L1 alone does with an even number of classes, one weight of each column is zero.
 solver : str, optional
     The way to the optimum. SMLR and RMLR, to the same one by all: ``"auto"``, the fastest, or the
     paper's, ``"bound"`` (all weights at once by a quadratic bound) and ``"componentwise"`` (one at
@@ -180,7 +181,7 @@ tol : float, default=1e-8
 max_iter : int, default=10000
     Iterations after which it ends in any case, with a ``ConvergenceWarning``.
 max_time : float, optional
-    Seconds after which it ends in any case.
+    Seconds after which it ends, once the step it is at is done.
 memory_limit : float, default=4e9
     Bytes that matrices may take. A fit that needs more is refused at once.
 random_state : int, RandomState instance or None, default=0

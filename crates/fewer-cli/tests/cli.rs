@@ -1009,6 +1009,11 @@ fn many_classes() {
     assert_eq!(fit["coef"][0]["weight"].as_array().unwrap().len(), 3);
     assert_eq!(fit["intercept"].as_array().unwrap().len(), 3);
     assert_eq!(place.good("explain m.json --formula").lines().count(), 3);
+    let fit = place.json("fit a.csv --json --quiet --method smlr --lam 1 --out s.json");
+    assert!(fit["formula"][0].as_str().unwrap().starts_with("exp("), "{fit}");
+    let lines = place.good("explain s.json --formula");
+    assert!(lines.starts_with("P(class = a) ∝ exp("), "{lines}");
+    assert!(lines.ends_with("P(class = c) ∝ 1\n"), "{lines}");
     let header = "prediction,probability_a,probability_b,probability_c";
     assert_eq!(place.good("predict m.json a.csv --proba").lines().next(), Some(header));
     assert!(place.json("score m.json a.csv --json")["accuracy"].as_f64().unwrap() > 0.7);

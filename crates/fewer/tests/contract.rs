@@ -700,8 +700,11 @@ fn the_ends_of_floating_point() {
     let settings = r#"{"basis": "polynomial", "degree": 3}"#;
     let error = fewer::method::fit("sparse", settings, None, &data, &Silent).unwrap_err();
     assert!(error.to_string().contains("too large"), "{error}");
-    let data = p.data().with_weights(vec![1e308; 60]).unwrap();
-    assert!(fewer::method::fit("sparse", "{}", None, &data, &Silent).is_err());
+    for weight in [1e308, 1e160, 1e-160] {
+        let data = p.data().with_weights(vec![weight; 60]).unwrap();
+        let error = fewer::method::fit("sparse", "{}", None, &data, &Silent).unwrap_err();
+        assert!(error.to_string().contains("divide all weights"), "{error}");
+    }
     let target = Target::Labels { classes: vec!["a".into(), "b".into()], codes: vec![7; 60] };
     let data = Dataset::new(p.view(), target).unwrap();
     assert!(fewer::method::fit("probit", "{}", None, &data, &Silent).is_err());

@@ -7,6 +7,9 @@ use crate::linalg::Matrix;
 use std::borrow::Cow;
 use std::sync::Arc;
 
+/// Sums of weights above this, or below its inverse, leave no room for products of two of them.
+const LARGEST_WEIGHT: f64 = 1e150;
+
 /// Inputs, targets, sample weights and names, borrowed and checked.
 ///
 /// Every value is finite, every weight is at least 0 and their sum is positive. A row with weight
@@ -359,11 +362,16 @@ impl<'a> Dataset<'a> {
                     expected: "a number of at least 0 is expected".into(),
                 });
             }
-            if !weights.iter().sum::<f64>().is_finite() {
+            let total = weights.iter().sum::<f64>();
+            if total > LARGEST_WEIGHT || total > 0.0 && total < 1.0 / LARGEST_WEIGHT {
                 return Err(Error::setting(
                     "sample_weight",
-                    "a sum beyond floating point",
-                    "smaller weights are needed",
+                    format!("a sum of {total:e}"),
+                    format!(
+                        "a sum between {:e} and {LARGEST_WEIGHT:e} is expected: divide all \
+                         weights, and λ where it is given, by the same number",
+                        1.0 / LARGEST_WEIGHT
+                    ),
                 ));
             }
         }

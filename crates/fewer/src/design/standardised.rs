@@ -257,7 +257,7 @@ impl<'a> Design<'a> {
             }
         }
         let dense = self.columns.as_dense().filter(|x| x.rows() > 0 && x.columns() > 0);
-        if let Some(x) = dense.filter(|_| many <= FEW && self.reads_in_place()) {
+        if let Some(x) = dense.filter(|_| (1..=FEW).contains(&many) && self.reads_in_place()) {
             let columns: Vec<&[f64]> =
                 chosen.iter().map(|&j| x.column_slice(j).unwrap_or(&[])).collect();
             let each: Vec<&[f64]> = (0..many).map(|k| vectors.column(k)).collect();

@@ -7,6 +7,11 @@ use std::ops::Range;
 
 /// Rows that are dealt with together.
 const ROWS: usize = 256;
+/// A row is nearly certain where less than this is left for the classes that are not its own: 1 − p
+/// and log p lose digits there …
+const NEARLY: f64 = 0.1;
+/// … which shows where a row has so many times the weight of another.
+const UNEVEN: f64 = 1e4;
 
 /// The multinomial likelihood; two classes with one output are the logistic one.
 #[derive(Clone)]
@@ -20,6 +25,8 @@ pub(crate) struct Multinomial<'a> {
     residual: Matrix,
     /// (n, classes)
     probabilities: Matrix,
+    /// (n,) What is left for the classes that are not a row's own, where weights are uneven.
+    others: Vec<f64>,
     value: f64,
 }
 
@@ -38,10 +45,21 @@ impl<'a> Multinomial<'a> {
             outputs,
             residual: Matrix::zeros(codes.len(), outputs),
             probabilities: Matrix::zeros(codes.len(), classes),
+            others: vec![0.0; if weights.is_some_and(are_uneven) { codes.len() } else { 0 }],
             value: 0.0,
         };
         likelihood.update(&Matrix::zeros(codes.len(), outputs));
         likelihood
+    }
+
+    /// Sums the probabilities of the classes that are not a row's own.
+    fn sum_others(&self, block: Range<usize>, probabilities: &[f64], others: &mut [f64]) {
+        others.fill(0.0);
+        for (c, own) in probabilities.chunks_exact(block.len()).enumerate() {
+            for ((o, p), code) in others.iter_mut().zip(own).zip(&self.codes[block.clone()]) {
+                *o += if *code == c { 0.0 } else { *p };
+            }
+        }
     }
 
     /// −log p of at most so many rows, and the probabilities of their classes; their η start at a
@@ -80,13 +98,27 @@ impl<'a> Multinomial<'a> {
         ln_of(&mut total[..count]);
         let losses = total.iter().zip(&own).map(|(t, o)| t - o);
         match self.weights {
+            Some(w) if self.others.is_empty() => {
+                let counted = w[block].iter().zip(losses).filter(|(w, _)| **w > 0.0);
+                counted.map(|(w, l)| w * l).sum::<f64>()
+            }
             Some(w) => {
+                let mut others = [0.0; ROWS];
+                self.sum_others(block.clone(), scores, &mut others[..count]);
+                let exact = |(o, l): (&f64, f64)| if *o < NEARLY { -(-o).ln_1p() } else { l };
+                let losses = others.iter().zip(losses).map(exact);
                 let counted = w[block].iter().zip(losses).filter(|(w, _)| **w > 0.0);
                 counted.map(|(w, l)| w * l).sum::<f64>()
             }
             None => losses.take(count).sum::<f64>(),
         }
     }
+}
+
+/// Whether some rows have far more weight than others.
+fn are_uneven(weights: &[f64]) -> bool {
+    let counted = || weights.iter().copied().filter(|w| *w > 0.0);
+    counted().fold(0.0, f64::max) > UNEVEN * counted().fold(f64::INFINITY, f64::min)
 }
 
 impl Smooth for Multinomial<'_> {
@@ -109,12 +141,22 @@ impl Smooth for Multinomial<'_> {
             for (c, scores) in scores.chunks_exact(block.len()).enumerate() {
                 self.probabilities.column_mut(c)[block.clone()].copy_from_slice(scores);
             }
+            if !self.others.is_empty() {
+                let mut others = [0.0; ROWS];
+                self.sum_others(block.clone(), scores, &mut others[..block.len()]);
+                self.others[block.clone()].copy_from_slice(&others[..block.len()]);
+            }
         }
         for c in 0..self.outputs {
             let parts = self.probabilities.column(c).iter().zip(self.codes);
             let target = |&code: &usize| f64::from(u8::from(code == c));
             let residual = self.residual.column_mut(c).iter_mut().zip(parts);
             residual.for_each(|(r, (p, code))| *r = target(code) - p);
+        }
+        for (i, others) in self.others.iter().enumerate() {
+            if self.codes[i] < self.outputs {
+                self.residual[(i, self.codes[i])] = *others;
+            }
         }
     }
 
@@ -130,6 +172,15 @@ impl Smooth for Multinomial<'_> {
                 let target = |&code: &usize| f64::from(u8::from(code == c));
                 let out = eta.column_mut(c)[from..][..block.len()].iter_mut().zip(parts);
                 out.for_each(|(r, (p, code))| *r = target(code) - p);
+            }
+            if !self.others.is_empty() {
+                let mut others = [0.0; ROWS];
+                self.sum_others(block.clone(), scores, &mut others[..block.len()]);
+                for (k, &code) in self.codes[block].iter().enumerate() {
+                    if code < self.outputs {
+                        eta[(from + k, code)] = others[k];
+                    }
+                }
             }
         }
         value
@@ -157,6 +208,12 @@ impl Smooth for Multinomial<'_> {
                 }
                 logs.copy_from_slice(parts);
                 ln_of(logs);
+                let others = self.others.get(b * ROWS..).unwrap_or_default();
+                for ((log, code), o) in logs.iter_mut().zip(codes).zip(others) {
+                    if *code == c && *o < NEARLY {
+                        *log = (-kappa * o).ln_1p();
+                    }
+                }
                 entropy -= match self.weights {
                     Some(w) => {
                         let each = parts.iter().zip(logs).zip(&w[b * ROWS..]);

@@ -544,8 +544,9 @@ impl Common {
             Termination::TimeLimit => ("max_time", self.max_time.unwrap_or(0.0).to_string()),
             Termination::Stalled => {
                 notes.push(format!(
-                    "rounding stopped the fit at a residual of {:.1e}, above tol = {:e}; columns \
-                     that say nearly the same are the usual cause",
+                    "rounding stopped the fit at a residual of {:.1e}, above tol = {:e}; usual \
+                     causes are columns that say nearly the same, values or offsets far from 0, \
+                     and weights of very different size",
                     outcome.residual, self.tol
                 ));
                 return;

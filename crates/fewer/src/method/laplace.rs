@@ -7,6 +7,7 @@ use crate::engine::{Observer, check_memory};
 use crate::error::Result;
 use crate::likelihood::Smooth;
 use crate::linalg::{Cholesky, Matrix, axpy, cross_products};
+use std::collections::BTreeMap;
 
 /// A pivot of the correlations of the second derivatives counts as zero below this.
 const SINGULAR: f64 = 1e-12;
@@ -61,18 +62,26 @@ pub(crate) fn laplace(
     let mut hessian = hessian.of(&working, shared.observer)?.to_matrix();
     mode.curvature.iter().enumerate().for_each(|(k, c)| hessian[(free + k, free + k)] += c);
     if likelihood.is_symmetric() {
-        hold_mean_of_intercepts(&mut hessian, free);
+        hold_mean(&mut hessian, &(0..free).collect::<Vec<_>>());
+        let mut of_columns: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for (k, v) in mode.active.iter().enumerate().filter(|(k, _)| mode.curvature[*k] == 0.0) {
+            of_columns.entry(v % columns).or_default().push(free + k);
+        }
+        // With a penalty one of the outputs has no weight.
+        let free = of_columns.values().filter(|own| own.len() == outputs);
+        free.for_each(|own| hold_mean(&mut hessian, own));
     }
     let covariance = inverse(hessian, shared.observer)?;
     Ok(covariance.map(|covariance| Uncertainty { parameters, covariance }))
 }
 
-/// Curvature where symmetric intercepts, which come first, have none, all of them changing by as
-/// much: of their differences it changes nothing.
-fn hold_mean_of_intercepts(hessian: &mut Matrix, count: usize) {
-    let mean = (0..count).map(|k| hessian[(k, k)]).sum::<f64>() / count as f64;
-    for b in 0..count {
-        (b..count).for_each(|a| hessian[(a, b)] += mean / count as f64);
+/// Curvature where symmetric parameters, which rise, have none, all of them changing by as much: of
+/// their differences it changes nothing.
+fn hold_mean(hessian: &mut Matrix, of: &[usize]) {
+    let count = of.len() as f64;
+    let mean = of.iter().map(|&k| hessian[(k, k)]).sum::<f64>() / count;
+    for (i, &b) in of.iter().enumerate() {
+        of[i..].iter().for_each(|&a| hessian[(a, b)] += mean / count);
     }
 }
 

@@ -25,6 +25,7 @@ mod settings;
 mod smlr;
 mod sparse_regressor;
 mod student_t;
+mod symmetric;
 mod training;
 mod wavelet_rvr;
 

@@ -8,6 +8,7 @@ use super::penalised::{
     INEXACT_LAM_MAX, Laid, Lams, WANTED, check_penalty, for_each_lam, limit_terms, penalty_factors,
 };
 use super::settings::{Intercept, merge_settings};
+use super::symmetric::choose_shifts;
 use crate::data::{Dataset, Target};
 use crate::design::Design;
 use crate::engine::coordinate::{Coordinate, Options, Penalty, RowSpace, Schedule};
@@ -26,7 +27,8 @@ pub enum Parameterization {
     /// All but the last, the reference, as in Krishnapuram 2005.
     #[default]
     Reference,
-    /// All of them, so that no class is special: as in glmnet and scikit-learn.
+    /// All of them, so that no class is special: as in glmnet and scikit-learn. Of weights that are
+    /// equally good, those with a zero in each column, or of mean zero where it has no penalty.
     Symmetric,
 }
 
@@ -448,7 +450,7 @@ impl Fits<'_> {
         };
         let all = (outcome, self.intercepts_of(&self.engine));
         let most = problem.settings.common.max_terms;
-        limit_terms(
+        let (mut outcome, intercepts) = limit_terms(
             problem.shared,
             most,
             all,
@@ -463,7 +465,12 @@ impl Fits<'_> {
                 };
                 Ok((outcome, self.intercepts_of(&engine)))
             },
-        )
+        )?;
+        if problem.outputs == problem.data.classes {
+            let columns = problem.shared.scale.len();
+            choose_shifts(&mut outcome, &penalty, columns, problem.outputs);
+        }
+        Ok((outcome, intercepts))
     }
 
     /// Starts from weights, as far as they are for functions and classes that there are, and as

@@ -104,12 +104,13 @@ impl Model {
         }
     }
 
-    /// The first output as one line: `2 - 0.5 x2`. A probit's is inside Φ.
+    /// The first output as one line: `2 - 0.5 x2`. A probit's is inside Φ, a logit's inside the
+    /// logistic function, and of a softmax of several inside exp.
     pub fn formula(&self) -> String {
         self.formula_of(0)
     }
 
-    /// An output as one line.
+    /// An output as one line. With more than two classes probabilities are proportional to them.
     pub fn formula_of(&self, output: usize) -> String {
         let mut out = String::new();
         let shown = number(self.intercept_of(output));
@@ -132,9 +133,15 @@ impl Model {
             };
             out.push_str(&format!("{separator}{} {name}", number(weight.abs())));
         }
+        if self.report.offset {
+            out = if out == "0" { "offset".into() } else { format!("{out} + offset") };
+        }
         match self.link {
             Link::Identity => out,
             Link::Probit => format!("Φ({out})"),
+            // exp(0), which a reference class has.
+            Link::Logit if self.outputs() > 1 && out == "0" => "1".into(),
+            Link::Logit if self.outputs() > 1 => format!("exp({out})"),
             Link::Logit | Link::LogitOfEach => format!("logistic({out})"),
         }
     }

@@ -84,10 +84,8 @@ pub(crate) struct Coordinate<'a> {
     memory_limit: usize,
     observer: &'a dyn Observer,
     beta: Vec<f64>,
-    /// The intercept of each output, where they are not dealt with by centring …
+    /// The intercept of each output, where they are not dealt with by centring.
     intercepts: Option<Vec<f64>>,
-    /// … and whether they are the best for the other coefficients.
-    settled: bool,
     eta: Matrix,
     /// (n, outputs) What is added to η beside the columns.
     offset: Option<Matrix>,
@@ -119,6 +117,8 @@ pub(crate) struct Coordinate<'a> {
     spent: f64,
     /// The L1 penalties of the problem solved last: what the strong rule looks at.
     solved: Option<Vec<f64>>,
+    /// When the present problem is to be left.
+    deadline: Option<Instant>,
 }
 
 impl<'a> Coordinate<'a> {
@@ -145,7 +145,6 @@ impl<'a> Coordinate<'a> {
             observer,
             beta: vec![0.0; outputs * columns],
             intercepts: None,
-            settled: true,
             offset: None,
             gradient: cross.map_or(vec![0.0; outputs * columns], <[f64]>::to_vec),
             travelled: 0.0,
@@ -161,6 +160,7 @@ impl<'a> Coordinate<'a> {
             null,
             spent: 0.0,
             solved: None,
+            deadline: None,
             design,
         }
     }
@@ -374,6 +374,7 @@ impl<'a> Coordinate<'a> {
 
     /// Solves the problem with a penalty.
     pub fn run(&mut self, penalty: &Penalty, options: &Options) -> Result<Outcome> {
+        self.deadline = options.deadline;
         let Some(components) = self.components.take() else {
             return match self.is_smooth(penalty) {
                 true => self.run_by_gradients(penalty, options),
@@ -414,7 +415,7 @@ impl<'a> Coordinate<'a> {
             if iterations >= options.max_iter {
                 break (Termination::IterationLimit, gap);
             }
-            if options.deadline.is_some_and(|d| Instant::now() >= d) {
+            if is_past(self.deadline) {
                 break (Termination::TimeLimit, gap);
             }
             iterations += 1;
@@ -445,7 +446,7 @@ impl<'a> Coordinate<'a> {
             }
             let reach = self.reach(penalty)?;
             self.look(&alive, |j| reach * penalty.l1[j])?;
-            let ends = !moved && !grown || tightness < 1e-4;
+            let ends = (!moved && !grown || tightness < 1e-4) && !is_past(self.deadline);
             if self.is_narrow() && (ends || !grown && gap > 0.5 * last_gap) {
                 // What single precision has no digits for.
                 (self.precise, last_gap) = (true, gap);
@@ -524,17 +525,19 @@ impl<'a> Coordinate<'a> {
                 self.usable.iter().map(|&j| (self.beta[j], self.gradient[j], self.square(j)));
             return gap_by_pulls(penalty, self.null, each);
         }
-        at_least_zero(self.objective(penalty) - dual)
+        // Below zero is as wrong as above it.
+        at_least_zero((self.objective(penalty) - dual).abs())
     }
 
     fn dual_point(&self, penalty: &Penalty, alive: &[usize]) -> DualPoint {
         let pulls = alive.iter().map(|&j| (j, self.gradient[j]));
         let likelihood = self.dual_of_likelihood();
-        if !self.settled {
-            // Intercepts are not penalised either: only zero is for certain without a pull on them.
+        let Some(left) = self.intercept_slack() else {
+            // Only zero is for certain without a pull on them.
             return DualPoint { kappa: 0.0, value: likelihood(0.0) };
-        }
+        };
         let slack = |j: usize, pull: f64| self.free_slack(j, pull);
+        let likelihood = |kappa: f64| likelihood(kappa) - kappa * left;
         best_dual_point(pulls, penalty, &slack, &likelihood, self.likelihood.best_kappa())
     }
 
@@ -647,7 +650,9 @@ impl<'a> Coordinate<'a> {
             squares: columns.iter().map(|&j| self.squares[j]).collect(),
             target_square: 2.0 * self.null,
         };
-        let done = |beta: &[f64], q: &[f64]| from.gap(beta, q, &own).0 <= tolerance;
+        let deadline = self.deadline;
+        let done =
+            |beta: &[f64], q: &[f64]| is_past(deadline) || from.gap(beta, q, &own).0 <= tolerance;
         let mut finished = false;
         if budget > 0 {
             let sweeps;
@@ -783,7 +788,7 @@ impl<'a> Coordinate<'a> {
 
     /// Brings the intercepts to what is best where the likelihood is now.
     fn arrive(&mut self) -> Result<()> {
-        self.settled = self.settle_intercepts()?;
+        self.settle_intercepts()?;
         self.travel();
         Ok(())
     }
@@ -886,6 +891,11 @@ impl LeastSquaresAt<'_> {
         let dual = best_dual_point(pulls, penalty, &slack, &likelihood, best);
         (at_least_zero(objective - dual.value), objective)
     }
+}
+
+/// Whether the time is up.
+fn is_past(deadline: Option<Instant>) -> bool {
+    deadline.is_some_and(|d| Instant::now() >= d)
 }
 
 /// What is no number is no bound.

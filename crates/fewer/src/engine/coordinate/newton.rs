@@ -9,7 +9,7 @@ use super::hessian::{Change, Hessian, Values, Working};
 use super::narrow::NarrowWorking;
 use super::penalty::{Penalty, best_dual_point};
 use super::quadratic::Quadratic;
-use super::{Coordinate, gap_by_pulls};
+use super::{Coordinate, gap_by_pulls, is_past};
 use crate::data::SparseView;
 use crate::error::Result;
 use crate::linalg::{Matrix, add_combination, dot, products_with};
@@ -58,6 +58,9 @@ impl Coordinate<'_> {
         let mut last = Taken { gap: f64::INFINITY, invisible: false, fresh: false };
         for _ in 0..MAX_STEPS {
             self.observer.check()?;
+            if is_past(self.deadline) {
+                break;
+            }
             let mut pulls = self.working_pulls(&variables);
             let gap = self.working_gap(&variables, &own, &pulls);
             let slow = gap > 0.3 * last.gap;
@@ -299,7 +302,10 @@ impl Coordinate<'_> {
             (start.clone(), pulls.iter().map(|q| q / factor).collect::<Vec<f64>>());
         let squares: Vec<f64> = (0..gram.order()).map(|k| gram.diagonal(k)).collect();
         let enough = self.inexact * left_to_gain(own, &squares, &beta, &q);
-        let done = |beta: &[f64], q: &[f64]| left_to_gain(own, &squares, beta, q) <= enough;
+        let deadline = self.deadline;
+        let done = |beta: &[f64], q: &[f64]| {
+            is_past(deadline) || left_to_gain(own, &squares, beta, q) <= enough
+        };
         let mut quadratic = Quadratic::new(gram, own, self.observer);
         quadratic.factored = self.factored.take();
         quadratic.solve(&mut beta, &mut q, &done)?;
@@ -322,7 +328,9 @@ impl Coordinate<'_> {
         let mut beta = start.clone();
         let pulls: Vec<f64> = (0..beta.len()).map(|k| curved.pull(k, &residuals)).collect();
         let enough = self.inexact * left_to_gain(own, squares, &beta, &pulls);
-        let done = |beta: &[f64], q: &[f64]| left_to_gain(own, squares, beta, q) <= enough;
+        let done = |beta: &[f64], q: &[f64]| {
+            is_past(self.deadline) || left_to_gain(own, squares, beta, q) <= enough
+        };
         let descent = ColumnDescent {
             columns: curved,
             squares,

@@ -2,7 +2,7 @@
 //! L-BFGS within bounds goes to its minimum there. Second derivatives of so many would cost more.
 
 use super::smooth::{Point, looks_to_go};
-use super::{Coordinate, Penalty};
+use super::{Coordinate, Penalty, is_past};
 use crate::design::NarrowRows;
 use crate::engine::Minimum;
 use crate::error::Result;
@@ -91,7 +91,7 @@ impl Coordinate<'_> {
         let mut gaps = vec![self.gap_about(&here, penalty)];
         let mut reached: Option<Point> = None;
         for looks in 0..most {
-            if looks + looks_to_go(&gaps, tolerance) > 2 * most {
+            if looks + looks_to_go(&gaps, tolerance) > 2 * most || is_past(self.deadline) {
                 break;
             }
             self.observer.check()?;

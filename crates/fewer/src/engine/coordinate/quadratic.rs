@@ -82,7 +82,7 @@ impl<'a> Quadratic<'a> {
                 let limit = if stuck > 2 { 100 } else { 10 };
                 for _ in 0..limit {
                     self.observer.check()?;
-                    if self.sweep(&support, beta, q) == 0.0 {
+                    if self.sweep(&support, beta, q) == 0.0 || done(beta, q) {
                         break;
                     }
                 }
