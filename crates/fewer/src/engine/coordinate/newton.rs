@@ -22,7 +22,7 @@ const MAX_HALVINGS: usize = 40;
 const ARMIJO: f64 = 1e-4;
 /// Second derivatives are used again while the curvature has changed by no more than this part
 /// but for a factor, and if there are more columns than so few.
-const STALE: f64 = 0.2;
+const STALE: f64 = 0.1;
 const FEW: usize = 50;
 /// Pulls below this part of the penalty are not expected to move a coefficient away from zero.
 const IDLE: f64 = 0.9;
