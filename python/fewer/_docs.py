@@ -35,7 +35,8 @@ relaxed : bool, default=False
 parameterization : {"reference", "symmetric"}, default="reference"
     Which classes have weights: all but the last, as in the paper, or all of them, as in glmnet
     and scikit-learn, so that the order of the classes does not matter. Where the penalty leaves a
-    choice, as L1 alone does with an even number of classes, one weight of each column is zero.
+    choice, as L1 alone does with an even number of classes, one weight of each column is zero;
+    the weights of columns without a penalty have mean zero.
 solver : str, optional
     The way to the optimum. SMLR and RMLR, to the same one by all: ``"auto"``, the fastest, or the
     paper's, ``"bound"`` (all weights at once by a quadratic bound) and ``"componentwise"`` (one at

@@ -93,25 +93,6 @@ impl Shape {
         exp_of_multiples(-1.0, out);
     }
 
-    /// Σ g ∂φ/∂(m, log h) over the rows, where the values are `values`.
-    pub fn contract(&self, x: &[f64], values: &[f64], g: &[f64]) -> Vec<f64> {
-        let Some((centre, width)) = self.kernel() else { return Vec::new() };
-        let n = values.len();
-        let moved: Vec<f64> = values.iter().zip(g).map(|(v, g)| v * g).collect();
-        let mut out = vec![0.0; centre.len() + width.len()];
-        let squared = self.family() == Family::Rbf;
-        for (j, m) in centre.iter().enumerate() {
-            let place = j.min(width.len() - 1);
-            let inverse = 1.0 / width[place];
-            let (first, second) = sums(&x[j * n..][..n], *m, inverse, squared, &moved);
-            out[j] = first * inverse;
-            out[centre.len() + place] += second;
-        }
-        out
-    }
-}
-
-impl Shape {
     /// ∂φ/∂(m, log h) on the rows, a column for each, where the values are `values`.
     pub fn slopes(&self, x: &[f64], values: &[f64], out: &mut [f64]) {
         let Some((centre, width)) = self.kernel() else { return };
@@ -131,6 +112,23 @@ impl Shape {
                 *second += slope * u;
             }
         }
+    }
+
+    /// Σ g ∂φ/∂(m, log h) over the rows, where the values are `values`.
+    pub fn contract(&self, x: &[f64], values: &[f64], g: &[f64]) -> Vec<f64> {
+        let Some((centre, width)) = self.kernel() else { return Vec::new() };
+        let n = values.len();
+        let moved: Vec<f64> = values.iter().zip(g).map(|(v, g)| v * g).collect();
+        let mut out = vec![0.0; centre.len() + width.len()];
+        let squared = self.family() == Family::Rbf;
+        for (j, m) in centre.iter().enumerate() {
+            let place = j.min(width.len() - 1);
+            let inverse = 1.0 / width[place];
+            let (first, second) = sums(&x[j * n..][..n], *m, inverse, squared, &moved);
+            out[j] = first * inverse;
+            out[centre.len() + place] += second;
+        }
+        out
     }
 }
 

@@ -250,14 +250,8 @@ impl<'a> Design<'a> {
             let each = (0..many).flat_map(|k| self.apply_transpose(chosen, vectors.column(k)));
             return Matrix::from_columns(chosen.len(), many, each.collect());
         }
-        let mut weighted = vectors.clone();
-        if let Some(w) = self.weights {
-            for k in 0..many {
-                weighted.column_mut(k).iter_mut().zip(w).for_each(|(v, w)| *v *= w);
-            }
-        }
         let dense = self.columns.as_dense().filter(|x| x.rows() > 0 && x.columns() > 0);
-        if let Some(x) = dense.filter(|_| (1..=FEW).contains(&many) && self.reads_in_place()) {
+        if let Some(x) = dense.filter(|_| many <= FEW && self.reads_in_place()) {
             let columns: Vec<&[f64]> =
                 chosen.iter().map(|&j| x.column_slice(j).unwrap_or(&[])).collect();
             let each: Vec<&[f64]> = (0..many).map(|k| vectors.column(k)).collect();
@@ -271,6 +265,12 @@ impl<'a> Design<'a> {
                 }
             }
             return sums;
+        }
+        let mut weighted = vectors.clone();
+        if let Some(w) = self.weights {
+            for k in 0..many {
+                weighted.column_mut(k).iter_mut().zip(w).for_each(|(v, w)| *v *= w);
+            }
         }
         // (many, chosen)
         let mut sums = Matrix::zeros(many, chosen.len());

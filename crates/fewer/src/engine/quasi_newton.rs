@@ -39,7 +39,7 @@ struct Pair {
     change: Vec<f64>,
 }
 
-/// Second derivatives that are known about, and their factor for the variables that are free.
+/// Approximate second derivatives, and their factor for the variables that are free.
 #[derive(Debug, Clone)]
 struct Curvature {
     matrix: Matrix,
@@ -48,10 +48,10 @@ struct Curvature {
 }
 
 impl Curvature {
-    /// Solves for the free variables, if that can be done; the others are left alone.
-    fn solve(&mut self, free: &[bool], way: &mut [f64]) -> bool {
-        let places: Vec<usize> = (0..free.len()).filter(|&k| free[k]).collect();
+    /// Factorises the part of the free variables; whether that can be done.
+    fn factorise(&mut self, free: &[bool]) -> bool {
         if self.free != free {
+            let places: Vec<usize> = (0..free.len()).filter(|&k| free[k]).collect();
             let mut part = Matrix::zeros(places.len(), places.len());
             for (b, &j) in places.iter().enumerate() {
                 let (to, from) = (part.column_mut(b), self.matrix.column(j));
@@ -60,7 +60,13 @@ impl Curvature {
             self.factor = Cholesky::new(part, &Silent).ok().and_then(|factor| factor.ok());
             self.free = free.to_vec();
         }
+        self.factor.is_some()
+    }
+
+    /// Solves for the free variables, of which there is a factor; the others are left alone.
+    fn solve(&self, free: &[bool], way: &mut [f64]) -> bool {
         let Some(factor) = &self.factor else { return false };
+        let places: Vec<usize> = (0..free.len()).filter(|&k| free[k]).collect();
         let mut right: Vec<f64> = places.iter().map(|&k| way[k]).collect();
         factor.solve(&mut right);
         places.iter().zip(right).for_each(|(&k, v)| way[k] = v);
@@ -214,6 +220,9 @@ impl Minimum {
             return;
         }
         let mut way: Vec<f64> = gradient.iter().map(|g| -g).collect();
+        if self.curvature.as_mut().is_some_and(|c| !c.factorise(&free)) {
+            self.curvature = None;
+        }
         // A change that came of variables now held would be taken for one of the others: without
         // curvatures, a pair that tells something of the scale is still better than none.
         let tells = |p: &&Pair| {
@@ -228,7 +237,7 @@ impl Minimum {
             shares[k] = dot(&p.step, &way) / dot(&p.step, &p.change);
             axpy(-shares[k], &p.change, &mut way);
         }
-        let curved = self.curvature.as_mut().is_some_and(|c| c.solve(&free, &mut way));
+        let curved = self.curvature.as_ref().is_some_and(|c| c.solve(&free, &mut way));
         if let Some(p) = pairs.last().filter(|_| !curved) {
             let scale = dot(&p.step, &p.change) / dot(&p.change, &p.change);
             way.iter_mut().for_each(|v| *v *= scale);
@@ -239,7 +248,7 @@ impl Minimum {
         }
         let mut way = mask(&way);
         let slope = dot(&way, &gradient);
-        let mut scaled = curved || !self.pairs.is_empty();
+        let mut scaled = curved || !pairs.is_empty();
         if slope.is_nan() || slope >= 0.0 {
             self.pairs.clear();
             way = gradient.iter().map(|g| -g).collect();

@@ -68,8 +68,8 @@ pub(crate) fn laplace(
             of_columns.entry(v % columns).or_default().push(free + k);
         }
         // With a penalty one of the outputs has no weight.
-        let free = of_columns.values().filter(|own| own.len() == outputs);
-        free.for_each(|own| hold_mean(&mut hessian, own));
+        let unpenalised = of_columns.values().filter(|own| own.len() == outputs);
+        unpenalised.for_each(|own| hold_mean(&mut hessian, own));
     }
     let covariance = inverse(hessian, shared.observer)?;
     Ok(covariance.map(|covariance| Uncertainty { parameters, covariance }))

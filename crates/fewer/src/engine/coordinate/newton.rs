@@ -128,8 +128,8 @@ impl Coordinate<'_> {
         true
     }
 
-    /// The step of the second-order model, and whether its curvature is that of the present point,
-    /// or that of an earlier one times a factor, where that is given.
+    /// The step of the second-order model, and whether its curvature is that of the present point;
+    /// `held` is the factor for that of an earlier one, if it will do.
     fn step(
         &mut self,
         variables: &[usize],
@@ -296,6 +296,9 @@ impl Coordinate<'_> {
         };
         let gram = hessian.of(&working, self.observer)?;
         let start = self.working_values(variables);
+        // A factor of a matrix with squares on its diagonal serves again if these stay.
+        let near = (factor - 1.0).abs() <= STALE && own.l2.iter().any(|l2| *l2 > 0.0);
+        let factor = if near { 1.0 } else { factor };
         // All else divided by the factor has the same minimum.
         let own = &own.divided(factor);
         let (mut beta, mut q) =

@@ -22,7 +22,7 @@ impl Penalty {
         }
     }
 
-    /// A part of it.
+    /// All of it divided by a number.
     pub fn divided(&self, by: f64) -> Self {
         let part = |of: &[f64]| of.iter().map(|v| v / by).collect();
         Self { l1: part(&self.l1), l2: part(&self.l2), positive: self.positive }

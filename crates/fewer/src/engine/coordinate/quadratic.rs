@@ -19,6 +19,8 @@ const PATIENCE: usize = 10;
 
 /// A factor is made anew when more than one of so many coefficients has come or gone.
 const SUPPORT_PER_CHANGE: usize = 40;
+/// Part of its diagonal that a matrix is factorised with.
+const LEAST_DAMPING: f64 = 1e-14;
 
 /// The problem; `penalty` is that of its own coefficients, in their order.
 pub(crate) struct Quadratic<'a> {
@@ -139,7 +141,13 @@ impl<'a> Quadratic<'a> {
             };
             let crossing: Vec<usize> = (0..support.len()).filter(|&a| crosses(a)).collect();
             if crossing.is_empty() {
-                return Ok(self.try_step(&support, &step, beta, q) || found);
+                if self.try_step(&support, &step, beta, q) {
+                    return Ok(true);
+                }
+                if self.forget_other_factor(&support) {
+                    continue;
+                }
+                return Ok(found);
             }
             let mut clipped = step.clone();
             crossing.iter().for_each(|&a| clipped[a] = -beta[support[a]]);
@@ -153,11 +161,24 @@ impl<'a> Quadratic<'a> {
                     step[first] = -beta[support[first]];
                 }
                 if !self.try_step(&support, &step, beta, q) {
+                    if self.forget_other_factor(&support) {
+                        continue;
+                    }
                     return Ok(found);
                 }
             }
             found = true;
         }
+    }
+
+    /// Drops a factor that is not that of this support; whether there was one, so that a step that
+    /// led nowhere is worth another try.
+    fn forget_other_factor(&mut self, support: &[usize]) -> bool {
+        let other = self.factored.as_ref().is_some_and(|f| f.support != support);
+        if other {
+            self.factored = None;
+        }
+        other
     }
 
     /// The step to the minimum for the present support and signs; a short one in the directions
@@ -185,7 +206,7 @@ impl<'a> Quadratic<'a> {
             return Ok(Some(step));
         }
         let order = support.len();
-        for damping in [1e-14, 1e-11, 1e-8] {
+        for damping in [LEAST_DAMPING, 1e-11, 1e-8] {
             let mut matrix = Matrix::zeros(order, order);
             for (b, &k) in support.iter().enumerate() {
                 let column = self.gram.column(k);
@@ -256,7 +277,7 @@ impl<'a> Quadratic<'a> {
             for (d, &b) in gained.iter().enumerate() {
                 corner[(c, d)] += column[support[b]];
             }
-            corner[(c, c)] += l2[a];
+            corner[(c, c)] += l2[a] + LEAST_DAMPING * self.gram.diagonal(support[a]);
             right[c] += slopes[a];
         }
         let ends = solve_small(corner, right)?;

@@ -128,7 +128,7 @@ const WORK: f64 = 1e8;
 const SEARCH_ROWS: usize = 2000;
 const CLIMB_ROWS: usize = 10;
 /// Learnt parameters up to which their second derivatives are taken, rows for each of them, and
-/// what they are lengthened by.
+/// the part of the diagonal that is added to it.
 const CURVED: usize = 1500;
 const CURVED_ROWS: usize = 4;
 const DAMPING: f64 = 1e-3;
@@ -935,10 +935,10 @@ impl Learner<'_> {
         let searched = rows.len().min(2 * SEARCH_ROWS);
         let starts = self.learning.starts.saturating_mul(self.learning.families.len());
         let d = rows.x.columns();
-        let learnt = k * (d + self.bounds.widths);
-        let curved = match learnt <= CURVED {
-            true => learnt * (3 * learnt + rows.len().min(2 * curved_rows(learnt))),
-            false => 0,
+        let learnt = (k * (d + self.bounds.widths)).min(CURVED);
+        let curved = match self.bounds.held {
+            true => 0,
+            false => learnt * (3 * learnt + rows.len().min(2 * curved_rows(learnt))),
         };
         let numbers = rows.len() * (4 * k + 2 * d)
             + of_block(rows.len(), open).max(of_block(searched, starts)).max(curved);

@@ -155,7 +155,7 @@ struct Ascent<'a> {
     singly: bool,
     /// By how much λ moved last, relatively.
     hyper_change: f64,
-    /// Whether λ keeps the value that it has, for going round in a circle.
+    /// Whether λ keeps the value that it has.
     lam_stays: bool,
     /// Active columns with which the ascent is given up.
     too_many: usize,
@@ -450,6 +450,7 @@ impl<'a> Ascent<'a> {
     /// Ascends; `search`es on from the first maximum, and holds the noise below so many terms.
     fn run(&mut self, search: bool, hold: usize) -> Result<Found> {
         let options = self.options;
+        self.closed.clear();
         let (mut trace, mut seen) = (Vec::<Step>::new(), Vec::new());
         let mut best: Option<Saved> = None;
         let mut termination = Termination::IterationLimit;
