@@ -13,7 +13,7 @@ import sys
 import time
 import types
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, overload
 
 import numpy as np
@@ -289,9 +289,10 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             if isinstance(value, float) and not math.isfinite(value):
                 raise ValueError(f"{name} = {value}: a finite number is expected")
             if not isinstance(value, str | float | int | None):
-                raise ValueError(f"{name} = {value!r}: a {type(value).__name__} is not understood")
+                raise ValueError(f"{name} = {value!r}: a number or a word is expected")
         if families is not None:
-            settings["families"] = [families] if isinstance(families, str) else list(families)
+            listed = isinstance(families, Iterable) and not isinstance(families, str)
+            settings["families"] = list(families) if listed else [families]
         if factors is not None:
             settings["penalty_factors"] = _select.numbers_of("penalty_factors", factors)
         if centres is not None:

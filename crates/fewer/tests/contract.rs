@@ -543,8 +543,16 @@ fn bad_settings_are_named() {
     let p = Problem::linear(1, 20, 2, 1, 0.1);
     for method in ["sparse", "probit"] {
         for (settings, name, hint) in [
-            (r#"{"prior": "cauchy"}"#, "prior", "`jeffreys`, `laplace`, `gaussian`"),
-            (r#"{"max_terms": -1}"#, "max_terms", "expected usize"),
+            (
+                r#"{"prior": "cauchy"}"#,
+                "prior",
+                r#"one of "jeffreys", "laplace", "gaussian" is expected"#,
+            ),
+            (r#"{"prior": 1}"#, "prior", r#"one of "jeffreys", "laplace", "gaussian" is expected"#),
+            (r#"{"max_terms": -1}"#, "max_terms", "a whole number of at least 0 is expected"),
+            (r#"{"tol": "small"}"#, "tol", "a number is expected"),
+            (r#"{"standardize": 2}"#, "standardize", "true or false is expected"),
+            (r#"{"variant": "fast"}"#, "variant", r#""exact" or "paper" is expected"#),
             (r#"{"max_terms": 0}"#, "max_terms", "at least 1"),
             (r#"{"tol": 0}"#, "tol", "above 0"),
             (r#"{"fit_intercept": 3}"#, "fit_intercept", "penalised"),

@@ -126,15 +126,11 @@ where
     let mut own = object(usual);
     // One by one, so that the one which is wrong can be named.
     for (name, value) in given {
-        let alone = Value::Object(Map::from_iter([(name.clone(), value.clone())]));
-        let unknown = |e: &serde_json::Error| e.to_string().starts_with("unknown field");
-        match serde_json::from_value::<Common>(alone.clone()) {
-            Ok(_) => common.insert(name, value),
-            Err(e) if !unknown(&e) => return Err(Error::setting(name, value, e.to_string())),
-            Err(_) => match serde_json::from_value::<Own>(alone) {
-                Ok(_) => own.insert(name, value),
-                Err(e) if !unknown(&e) => return Err(Error::setting(name, value, e.to_string())),
-                Err(_) => {
+        match read_one::<Common>(&name, &value)? {
+            true => common.insert(name, value),
+            false => match read_one::<Own>(&name, &value)? {
+                true => own.insert(name, value),
+                false => {
                     let known = merge_settings(&Common::default(), usual);
                     let known: Vec<&str> =
                         known.as_object().map_or(Vec::new(), |m| m.keys().map(|k| &**k).collect());
@@ -151,6 +147,38 @@ where
         serde_json::from_value(Value::Object(common)).map_err(unclear)?,
         serde_json::from_value(Value::Object(own)).map_err(unclear)?,
     ))
+}
+
+/// Whether this is one of these settings, with a value that it may have.
+fn read_one<Of: DeserializeOwned>(name: &str, value: &Value) -> Result<bool> {
+    let read = |value: &Value| {
+        let alone = Value::Object(Map::from_iter([(name.to_string(), value.clone())]));
+        serde_json::from_value::<Of>(alone).err().map(|e| e.to_string())
+    };
+    match read(value) {
+        None => Ok(true),
+        Some(problem) if problem.starts_with("unknown field") => Ok(false),
+        Some(problem) => Err(Error::setting(name, value, expected(&problem, &read))),
+    }
+}
+
+/// What serde expected, in words that say nothing of types; `read` tells its problem with another
+/// value.
+fn expected(problem: &str, read: &dyn Fn(&Value) -> Option<String>) -> String {
+    let Some((_, wanted)) = problem.rsplit_once("expected ") else { return problem.into() };
+    match wanted {
+        "f64" => "a number is expected".into(),
+        "usize" | "u32" | "u64" => "a whole number of at least 0 is expected".into(),
+        "a boolean" => "true or false is expected".into(),
+        "a string" => "a word is expected".into(),
+        // A choice between words, all of which are named where one is given that is none.
+        "string or map" => match read(&Value::from("")) {
+            Some(problem) if problem.starts_with("unknown variant") => expected(&problem, read),
+            _ => problem.into(),
+        },
+        words if words.contains('`') => format!("{} is expected", words.replace('`', "\"")),
+        _ => problem.into(),
+    }
 }
 
 /// Settings that choose a basis.
