@@ -10,8 +10,7 @@ use crate::data::{Dataset, DenseView, Features, Moments};
 use crate::design::{Columns, DenseColumns, DenseKernel, RowWriter, SparseKernel};
 use crate::engine::{Observer, Silent};
 use crate::error::{Error, Result};
-use crate::linalg::Matrix;
-use crate::linalg::Tile;
+use crate::linalg::{Matrix, Tile, expect_to_fill};
 use crate::special::exp_of_multiples;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -382,6 +381,7 @@ impl Kernel {
     ) -> Result<Vec<f64>> {
         let columns = self.len();
         let mut values = vec![0.0; rows * columns];
+        expect_to_fill(&values);
         values.par_chunks_mut((ROWS * columns).max(1)).enumerate().try_for_each(|(c, out)| {
             observer.check()?;
             write(c * ROWS..c * ROWS + out.len() / columns, out);

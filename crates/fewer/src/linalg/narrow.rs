@@ -155,12 +155,12 @@ impl pulp::WithSimd for NarrowInto<'_> {
 
 /// Asks for large pages for values that are yet to be written, if they are many: the first touch of
 /// a page costs more than all that is written there.
-pub fn expect_to_fill(values: &Vec<f32>) {
+pub fn expect_to_fill<T>(values: &Vec<T>) {
     #[cfg(target_os = "linux")]
     {
         const PAGE: usize = 4096;
         const MANY: usize = 1 << 22;
-        let bytes = 4 * values.capacity();
+        let bytes = size_of::<T>() * values.capacity();
         if bytes >= MANY {
             let start = values.as_ptr() as usize;
             let (first, end) = (start.next_multiple_of(PAGE), start + bytes);

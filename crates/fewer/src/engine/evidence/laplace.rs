@@ -374,17 +374,18 @@ impl<'a> Laplace<'a> {
             if free.is_empty() {
                 break;
             }
-            let next = damped_step(&gradient, &curvature, &mut damping, tol, observer, |step| {
-                let before = (self.at.clone(), self.value);
-                (self.at, self.value) = self.trial(self.moved(&free, step))?;
-                let calmer = size(&self.movable().1) < 0.99 * steepest;
-                let better = round < FREE && self.value > before.1 + tol;
-                if calmer || better {
-                    return Ok(Some(()));
-                }
-                (self.at, self.value) = before;
-                Ok(None)
-            })?;
+            let next =
+                damped_step(&gradient, &curvature, &[], &mut damping, tol, observer, |step| {
+                    let before = (self.at.clone(), self.value);
+                    (self.at, self.value) = self.trial(self.moved(&free, step))?;
+                    let calmer = size(&self.movable().1) < 0.99 * steepest;
+                    let better = round < FREE && self.value > before.1 + tol;
+                    if calmer || better {
+                        return Ok(Some(()));
+                    }
+                    (self.at, self.value) = before;
+                    Ok(None)
+                })?;
             if next.is_none() {
                 break;
             }

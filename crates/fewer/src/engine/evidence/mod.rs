@@ -37,7 +37,7 @@ pub(crate) use sweep::sweep;
 use super::{Observer, Progress, Step, Termination};
 use crate::error::{Error, Result};
 use crate::likelihood::Noise;
-use crate::linalg::Matrix;
+use crate::linalg::{Cholesky, Matrix, dot};
 use crate::prior::{EvidencePrior, Factors};
 use objective::Objective;
 use posterior::{Active, Posterior};
@@ -346,7 +346,7 @@ const LONGEST_ROUND: usize = 300;
 const LONGEST_CIRCLE: usize = 400;
 /// How closely columns settle at least, and where they are many.
 const LOOSE: f64 = 1e-3;
-const LOOSE_MANY: f64 = 0.1;
+const LOOSE_MANY: f64 = 1.0;
 /// Terms that are many.
 const MANY: usize = 100;
 /// Rounds of the search that gain less than this for each term are the last.
@@ -566,9 +566,11 @@ impl<'a> Ascent<'a> {
                 hold = self.kick(Kick::Many)?;
                 continue;
             }
+            let mut noise_only = false;
             if best.is_none() && self.active.len() > FEW {
                 kicks = &KICKS[MANY_TERMS_KICKS];
                 kick = kicks.iter().cycle();
+                noise_only = self.noise_hides_nothing()?;
             }
             let before = best.as_ref().map_or(f64::NEG_INFINITY, |b| b.value);
             let enough = SEARCH * (1 + self.active.len()) as f64;
@@ -588,7 +590,7 @@ impl<'a> Ascent<'a> {
             self.singly = false;
             // With no noise left there is none to take for signal.
             let exact = !few && self.posterior.beta >= options.largest_precision;
-            if failures >= kicks.len() || returned || exact {
+            if failures >= kicks.len() || returned || exact || noise_only {
                 (last, tol, hold) = (true, options.tol, 0);
                 continue;
             }
@@ -657,8 +659,26 @@ impl<'a> Ascent<'a> {
     /// How closely to settle where there is so much to gain elsewhere.
     fn closeness(&self, gain: f64, closest: f64) -> f64 {
         let (part, loose) =
-            if self.active.len() > MANY { (1e-2, LOOSE_MANY) } else { (1e-3, LOOSE) };
+            if self.active.len() > MANY { (0.1, LOOSE_MANY) } else { (1e-3, LOOSE) };
         (part * gain).clamp(closest, loose.max(closest))
+    }
+
+    /// Whether all columns together leave as much noise as there is, so that no other maximum takes
+    /// less for noise. Told only where rows are many more than columns.
+    fn noise_hides_nothing(&self) -> Result<bool> {
+        let (m, rows) = (self.all.len(), self.frame.rows());
+        if m > FEW_CANDIDATES || 2.0 * m as f64 > rows {
+            return Ok(false);
+        }
+        let gram = self.dictionary.gram(&(0..m).collect::<Vec<usize>>());
+        let Ok(factor) = Cholesky::new(gram, self.observer)? else { return Ok(false) };
+        let mut weights = self.all.cross.clone();
+        factor.solve(&mut weights);
+        let left = self.data.square - dot(&weights, &self.all.cross);
+        let freedom = rows - m as f64;
+        // χ² of so much freedom deviates by √(2/freedom) of itself.
+        let least = left / freedom * (1.0 + 3.0 * (2.0 / freedom).sqrt());
+        Ok(1.0 / self.posterior.beta <= least)
     }
 
     /// Leaves a maximum; the number of terms up to which the noise is then held.

@@ -4,7 +4,7 @@
 use super::noise::best_noise;
 use super::objective::Objective;
 use super::posterior::Posterior;
-use super::{Ascent, Noise};
+use super::{Ascent, FEW, Noise};
 use crate::engine::Observer;
 use crate::error::Result;
 use crate::linalg::{Cholesky, Matrix};
@@ -16,6 +16,13 @@ const STEPS: usize = 200;
 const POLISH: usize = 6;
 /// Largest change of a log precision in one step.
 const LONGEST: f64 = 4.0;
+/// Columns of which the data determine less than this part take Newton's step in their variance.
+///
+/// The evidence is nearly quadratic in small variances. In their logarithms it is not even concave
+/// where they are below half of their best, and a step that is damped for that leads nowhere.
+const WEAK: f64 = 0.1;
+/// The least part of its variance that a step leaves of it.
+const LEAST: f64 = 0.1;
 
 impl Ascent<'_> {
     /// Settles the active columns until what is left to gain is below `tol`, and lets λ follow by
@@ -73,7 +80,12 @@ impl Ascent<'_> {
         if order == 0 {
             return Ok(None);
         }
-        damped_step(&gradient[..order], curvature, damping, tol, self.observer, |step| {
+        // Few columns settle soon anyway; without noise, long steps end in rounding.
+        let steps_far = k > FEW && self.posterior.beta < self.options.largest_precision;
+        let determined = |i: usize| 1.0 - self.posterior.alpha[i] * self.posterior.sigma[(i, i)];
+        let weak: Vec<bool> = (0..k).map(|i| steps_far && determined(i) < WEAK).collect();
+        let gradient = &gradient[..order];
+        damped_step(gradient, curvature, &weak, damping, tol, self.observer, |step| {
             let alpha: Vec<f64> =
                 self.posterior.alpha.iter().zip(step).map(|(a, s)| a * s.exp()).collect();
             let beta = if free {
@@ -199,21 +211,26 @@ impl Ascent<'_> {
 }
 
 /// A damped Newton step upwards of which `attempt` makes something that raises the objective; none
-/// if there is nothing to gain. Of the curvature the leading part counts.
+/// if there is nothing to gain. Of the curvature the leading part counts. Coordinates are log
+/// precisions; of `weak` ones the model of the objective is quadratic in the variance.
 pub(super) fn damped_step<T>(
     gradient: &[f64],
     curvature: &Matrix,
+    weak: &[bool],
     damping: &mut f64,
     tol: f64,
     observer: &dyn Observer,
     mut attempt: impl FnMut(&[f64]) -> Result<Option<T>>,
 ) -> Result<Option<T>> {
     let order = gradient.len();
+    let is_weak = |i: usize| weak.get(i) == Some(&true);
     for _ in 0..40 {
         let mut matrix = Matrix::zeros(order, order);
         for b in 0..order {
             matrix.column_mut(b).copy_from_slice(&curvature.column(b)[..order]);
-            matrix[(b, b)] += *damping;
+            // v²d²/dv² = d²/dx² + d/dx for x = −log v.
+            let bend = if is_weak(b) { gradient[b] } else { 0.0 };
+            matrix[(b, b)] += *damping - bend;
         }
         let Ok(factor) = Cholesky::new(matrix, observer)? else {
             *damping = (4.0 * *damping).max(1e-3);
@@ -234,9 +251,13 @@ pub(super) fn damped_step<T>(
             }
             return Ok(None);
         }
-        let longest = step.iter().fold(0.0, |a: f64, s| a.max(s.abs()));
+        let strong = step.iter().enumerate().filter(|(i, _)| !is_weak(*i));
+        let longest = strong.fold(0.0, |a: f64, (_, s)| a.max(s.abs()));
         let scale = (LONGEST / longest).min(1.0);
         step.iter_mut().for_each(|s| *s *= scale);
+        // The variance of a weak column is to have 1 − s times its value.
+        let weak_steps = step.iter_mut().zip(weak).filter(|(_, weak)| **weak);
+        weak_steps.for_each(|(s, _)| *s = -(1.0 - *s).max(LEAST).ln());
         if let Some(found) = attempt(&step)? {
             *damping = if *damping > 1e-6 { 0.1 * *damping } else { 0.0 };
             return Ok(Some(found));

@@ -1,5 +1,6 @@
 use super::objective::Objective;
 use super::posterior::{Active, Posterior};
+use super::settle::damped_step;
 use super::statistics::Statistics;
 use super::{Ascent, Dictionary, FromGram, Nothing, Options, Problem, maximise, maximise_from};
 use crate::engine::Silent;
@@ -562,4 +563,63 @@ fn reference_values_at_given_precisions() {
         let best = super::noise::best_noise(&data, p.clone(), &units, &objective, 1e8, &Silent);
         assert!((best.unwrap().beta / expected[name].as_f64().unwrap() - 1.0).abs() < 1e-5);
     }
+}
+
+/// Two weak columns that are much alike, one of them far below its best variance: steps in the
+/// variance reach the maximum, those in its logarithm are damped.
+#[test]
+fn weak_columns_take_few_steps() {
+    let (slope, bend) = ([1e-4, 0.95e-4], [[1.0, 0.9], [0.9, 1.0]]);
+    let best = [0.145e-4 / 0.19, 0.05e-4 / 0.19];
+    let pull =
+        |u: &[f64], i: usize| 0.5 * (slope[i] - (0..2).map(|j| bend[i][j] * u[j]).sum::<f64>());
+    let value =
+        |u: &[f64]| -> f64 { (0..2).map(|i| 0.5 * u[i] * (0.5 * slope[i] + pull(u, i))).sum() };
+    let steps = |weak: &[bool]| {
+        let (mut u, mut damping, mut attempts) = (vec![1e-4, 1e-9], 0.0, 0);
+        for _ in 0..200 {
+            let gradient: Vec<f64> = (0..2).map(|i| -u[i] * pull(&u, i)).collect();
+            let mut curvature = Matrix::zeros(2, 2);
+            for (i, j) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+                let own = if i == j { gradient[i] } else { 0.0 };
+                curvature[(i, j)] = 0.5 * u[i] * u[j] * bend[i][j] + own;
+            }
+            let next =
+                damped_step(&gradient, &curvature, weak, &mut damping, 1e-20, &Silent, |s| {
+                    attempts += 1;
+                    let moved: Vec<f64> = u.iter().zip(s).map(|(u, s)| u * (-s).exp()).collect();
+                    Ok((value(&moved) > value(&u)).then_some(moved))
+                });
+            let Some(next) = next.unwrap() else { break };
+            u = next;
+        }
+        let error = (0..2).map(|i| (u[i] / best[i] - 1.0).abs()).fold(0.0, f64::max);
+        (attempts, error)
+    };
+    let (attempts, error) = steps(&[true, true]);
+    assert!(attempts <= 12 && error < 1e-6, "{attempts} steps, {error:e} off");
+    let (damped, error) = steps(&[]);
+    assert!(damped > 2 * attempts || error > 0.1, "{damped} steps, {error:e} off");
+}
+
+#[test]
+fn noise_that_all_columns_leave_hides_nothing() {
+    let sample = Sample::new(200, 20, 5);
+    let usable: Vec<usize> = (0..20).collect();
+    let dictionary = sample.dictionary(&usable);
+    let (options, mut prior) = (Options::default(), Ard::default());
+    let found = maximise(&problem(&sample, &dictionary), &mut prior, &options, &Silent).unwrap();
+    let of = problem(&sample, &dictionary);
+    let mut ascent = Ascent::new(&of, &mut prior, &options, &Silent).unwrap();
+    ascent.posterior.beta = 1.0 / found.noise;
+    assert!(ascent.noise_hides_nothing().unwrap());
+    // Half as much again of it is signal.
+    ascent.posterior.beta = 1.0 / (1.5 * found.noise);
+    assert!(!ascent.noise_hides_nothing().unwrap());
+    let sample = Sample::new(30, 20, 5);
+    let dictionary = sample.dictionary(&usable);
+    let of = problem(&sample, &dictionary);
+    let mut ascent = Ascent::new(&of, &mut prior, &options, &Silent).unwrap();
+    ascent.posterior.beta = f64::INFINITY;
+    assert!(!ascent.noise_hides_nothing().unwrap(), "too few rows to tell");
 }
