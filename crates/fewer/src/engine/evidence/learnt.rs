@@ -244,12 +244,7 @@ impl Learner<'_> {
         if !known.is_empty()
             && let Some(places) = places(known)
         {
-            let k = places.len();
-            let mut gram = Matrix::zeros(k, k);
-            for (b, &j) in places.iter().enumerate() {
-                let (to, from) = (gram.column_mut(b), data.gram.column(j));
-                to.iter_mut().zip(&places).for_each(|(v, &i)| *v = from[i]);
-            }
+            let gram = data.gram.part(&places, places.iter().copied());
             let cross = places.iter().map(|&j| data.cross[j]).collect();
             return Active { gram, cross, square: data.square };
         }

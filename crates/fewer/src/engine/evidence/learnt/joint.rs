@@ -87,8 +87,7 @@ impl Learner<'_> {
         let shrunk = if price > 0.0 { p.shrunk() } else { Matrix::zeros(k, k) };
         axpy(2.0 * price, shrunk.as_slice(), mixed.as_mut_slice());
         let mut d = multiply(n, columns.as_slice(), &mixed);
-        let mut error = rows.target.clone();
-        p.mean.iter().enumerate().for_each(|(j, m)| axpy(-m, columns.column(j), &mut error));
+        let error = rows.error(&columns, &p.mean);
         let cost = 10.0 + 0.1 * rows.count;
         let parts: Vec<(f64, Vec<f64>)> = d
             .as_mut_slice()

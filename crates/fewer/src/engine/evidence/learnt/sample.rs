@@ -99,6 +99,13 @@ impl Sample {
         (raw, columns)
     }
 
+    /// t − Fμ.
+    pub(super) fn error(&self, columns: &Matrix, mean: &[f64]) -> Vec<f64> {
+        let mut error = self.target.clone();
+        mean.iter().enumerate().for_each(|(k, m)| axpy(-m, columns.column(k), &mut error));
+        error
+    }
+
     /// Takes the mean of values, by weight, off them.
     pub(super) fn centre(&self, values: &mut [f64]) {
         let of_row = |i: usize| self.root.get(i).map_or(1.0, |r| r * r);
@@ -110,11 +117,7 @@ impl Sample {
     /// Some of the rows, which stand for all.
     pub(super) fn part(&self, chosen: &[usize], centred: bool) -> Self {
         let share = (self.len() as f64 / chosen.len() as f64).sqrt();
-        let mut x = Matrix::zeros(chosen.len(), self.x.columns());
-        for j in 0..self.x.columns() {
-            let from = self.x.column(j);
-            x.column_mut(j).iter_mut().zip(chosen).for_each(|(v, &i)| *v = from[i]);
-        }
+        let x = self.x.part(chosen, 0..self.x.columns());
         let root = |i: &usize| share * self.root.get(*i).copied().unwrap_or(1.0);
         let root: Vec<f64> = chosen.iter().map(root).collect();
         let weight = dot(&root, &root);

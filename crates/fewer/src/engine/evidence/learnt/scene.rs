@@ -46,12 +46,7 @@ impl<'a> Scene<'a> {
         prior: &'a dyn EvidencePrior,
     ) -> Self {
         let beta = posterior.beta;
-        let mut error = rows.target.clone();
-        posterior
-            .mean
-            .iter()
-            .enumerate()
-            .for_each(|(k, m)| axpy(-m, columns.column(k), &mut error));
+        let error = rows.error(&columns, &posterior.mean);
         let scaled = |mut of: Matrix| {
             of.as_mut_slice().iter_mut().for_each(|v| *v *= beta);
             of
