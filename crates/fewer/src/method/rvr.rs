@@ -60,7 +60,7 @@ common_builder!(RVR);
 
 /// c, the price of an effective parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "a number, \"none\", \"aic\", \"bic\" or \"ric\" is expected")]
 pub enum Sparsity {
     /// c itself.
     Number(f64),

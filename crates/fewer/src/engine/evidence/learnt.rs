@@ -196,7 +196,7 @@ impl Learner<'_> {
     fn priced(&self, shape: &Shape) -> f64 {
         let Some((_, width)) = shape.kernel() else { return 0.0 };
         let widths = if width.len() > 1 { self.bounds.varying } else { 1 };
-        ((1 + widths) as f64).min(PART_OF_ROWS * self.learning.rows.count)
+        ((1 + widths) as f64).min(PART_OF_ROWS * self.learning.rows.different())
     }
 
     fn all_parameters(&self) -> f64 {

@@ -63,7 +63,7 @@ impl Bounds {
             false => *nearest.select_nth_unstable_by(middle, f64::total_cmp).1,
         };
         let varying = low.iter().zip(&high).filter(|(l, h)| h > l).count();
-        let most = PART_OF_ROWS * learning.rows.count;
+        let most = PART_OF_ROWS * learning.rows.different();
         let own = learning.anisotropic && varying as f64 <= most;
         let widths = if own { d } else { 1 };
         let held = (varying + if own { varying } else { 1 }) as f64 > most;

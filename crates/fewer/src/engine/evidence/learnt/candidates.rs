@@ -156,7 +156,7 @@ impl Learner<'_> {
     /// How many functions, and how many kernels, may join.
     fn room(&self) -> (usize, usize) {
         let most = self.options.max_terms.unwrap_or(usize::MAX);
-        let count = self.learning.rows.count;
+        let count = self.learning.rows.different();
         let bearable = (count / ROWS_FOR_EACH).ceil().max(1.0) as usize;
         let room = most.min(bearable).saturating_sub(self.counted());
         let d = self.bounds.low.len();

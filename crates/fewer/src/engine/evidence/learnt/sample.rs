@@ -29,6 +29,11 @@ impl Sample {
         self.target.len()
     }
 
+    /// Rows that parameters can be held against: copies of one make it no harder to interpolate.
+    pub(super) fn different(&self) -> f64 {
+        self.count.min(self.len() as f64)
+    }
+
     /// The values of a function on all rows, and its column: centred where the intercept is free,
     /// times √w.
     fn column(&self, shape: Option<&Shape>, centred: bool, raw: &mut [f64], column: &mut [f64]) {
