@@ -144,7 +144,7 @@ impl Learner<'_> {
             + of_block(rows.len(), open).max(of_block(searched, starts)).max(curved);
         if 8 * numbers > self.options.memory_limit {
             return Err(Error::memory(
-                format!("a model of {k} kernels"),
+                format!("a model of {k} kernel{}", if k == 1 { "" } else { "s" }),
                 8.0 * numbers as f64,
                 self.options.memory_limit as f64,
                 "raise memory_limit or set max_terms",
