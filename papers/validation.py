@@ -21,7 +21,8 @@ PROTOCOL = (
 Loss = Callable[[Any, Any], float]
 # Error and number of terms of kernels that are learnt, and of those that are not.
 Texts = Mapping[str, tuple[tuple[str, str], tuple[str, str]]]
-Numbers = Mapping[str, tuple[tuple[float, float], tuple[float, float]]]
+Pair = tuple[float, float]
+Numbers = Mapping[str, tuple[Pair | None, Pair | None]]
 
 
 def tally_fold(

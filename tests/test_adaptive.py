@@ -181,3 +181,19 @@ def test_wavelets_of_padded_rows():
     assert np.mean((model.predict(X) - clean) ** 2) < 0.01
     with pytest.raises(ValueError, match="known wavelets"):
         WaveletRVR(wavelet="mexican", padding="symmetric").fit(X, y)
+
+
+def test_words_are_no_numbers():
+    X = np.arange(8.0)[:, np.newaxis]
+    with pytest.raises(ValueError, match=r"y has text in it.*take a classifier"):
+        AdaptiveRVR().fit(X, np.array(["a", "b"] * 4))
+
+
+def test_copies_do_not_let_kernels_interpolate():
+    """As in samples with replacement; the numbers of parameters are held against other rows."""
+    rng = np.random.default_rng(0)
+    X, new = rng.uniform(-2, 2, size=(120, 2)), rng.uniform(-2, 2, size=(500, 2))
+    y = np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=120)
+    model = AdaptiveRVR().fit(np.tile(X, (2, 1)), np.tile(y, 2))
+    assert model.noise_std_ > 0.01
+    assert np.sqrt(np.mean((model.predict(new) - np.sin(2 * new[:, 0])) ** 2)) < 0.3

@@ -12,6 +12,7 @@ import pytest
 import fewer
 from fewer import (
     SMLR,
+    AdaptiveRVC,
     AdaptiveRVR,
     Lasso,
     LassoCV,
@@ -56,6 +57,13 @@ def test_boundary(figure, tmp_path, classes):
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
     assert labels == [*classifier.classes_, "relevance vectors"]
     save(figure, tmp_path / f"boundary{classes}.png")
+
+
+def test_boundary_rings_learnt_kernels(figure, tmp_path):
+    X, y = data(2)
+    ax = fewer.plots.boundary(AdaptiveRVC().fit(X, y), X, y)
+    assert [text.get_text() for text in ax.get_legend().get_texts()][-1] == "kernels"
+    save(figure, tmp_path / "learnt.png")
 
 
 def test_boundary_of_a_frame(figure, tmp_path):

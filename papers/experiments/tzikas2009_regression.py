@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from papers.data import folds, read
 from papers.experiment import Array, Experiment, generator
-from papers.tally import ENDINGS, Tally, loss_and_terms
+from papers.tally import ENDINGS, Tally
 from papers.validation import FOLDS, PROTOCOL, table, tally_fold
 
+# Where features are as they come.
+RAW = "cpus, raw"
 # Published and reference (mean squared error, terms) of kernels that are learnt and that are not.
 _PUBLISHED = {
     "cpus": (("22379", "5.0"), ("30004", "140.5")),
+    RAW: (("22379", "5.0"), ("30004", "140.5")),
     "boston": (("11.53", "13.3"), ("12.48", "69.5")),
     "concrete": (("34.5", "9.1"), ("44.2", "140.2")),
 }
 _MEASURED = {
     "cpus": ((3402.0, 10.5), (6886.0, 13.0)),
+    RAW: (None, (28868.0, 131.0)),
     "boston": ((11.9, 22.0), (10.2, 35.0)),
     "concrete": ((39.3, 24.0), (34.2, 114.0)),
 }
@@ -29,15 +35,13 @@ def run(seed: int) -> dict[str, float]:
     first = EXPERIMENT.seed
     tally = Tally()
     for name in _PUBLISHED:
-        X, text = read(f"{name}.csv")
+        X, text = read(f"{name.partition(',')[0]}.csv")
         y = text.astype(np.float64)
         parts = list(folds(generator(first), len(y), FOLDS))[(seed - first) % FOLDS]
-        fixed = RVR(sparsity="bic", gamma="cv")
-        tally_fold(tally, name, (X, y), parts, AdaptiveRVR, fixed, _square, generator(seed))
-        if name == "cpus":
-            train, test = parts
-            model = AdaptiveRVR(standardize=False).fit(X[train], y[train])
-            tally.add("raw_cpus", model, _square(model.predict(X[test]), y[test]))
+        standardize = name != RAW
+        learnt = partial(AdaptiveRVR, standardize=standardize)
+        fixed = RVR(sparsity="bic", gamma="cv", standardize=standardize)
+        tally_fold(tally, name, (X, y), parts, learnt, fixed, _square, generator(seed))
     return tally.values()
 
 
@@ -51,16 +55,16 @@ EXPERIMENT = Experiment(
     item="Table I: regression",
     protocol=(
         f"Ten folds of one random partition, {PROTOCOL} The paper ran computer hardware (cpus) on "
-        "unscaled features, where both of its methods are about as bad as predicting the mean; the "
-        "reference is on standardised ones with c = log(N)/2, with fewer folds for Boston (4) and "
-        "concrete (3)."
+        "unscaled features, where both of its methods are about as bad as predicting the mean: so "
+        "is the reference's RVM with the best of widths 0.5, 2 and 10, while widths here follow "
+        "the scale of the data. The reference is otherwise on standardised features with "
+        "c = log(N)/2, with fewer folds for Boston (4) and concrete (3)."
     ),
     seed=2009_0400,
     repetitions=FOLDS,
     quick_repetitions=2,
     quantities=(
         *table("AdaptiveRVR", "RVR", "MSE", _PUBLISHED, _MEASURED),
-        *loss_and_terms("raw_cpus", "cpus, AdaptiveRVR, raw features", "MSE", "terms"),
         *ENDINGS,
     ),
     run=run,

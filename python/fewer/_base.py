@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import html
@@ -13,7 +14,7 @@ import sys
 import time
 import types
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, overload
 
 import numpy as np
@@ -323,17 +324,10 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             raise ValueError(
                 f"the model was fitted on a data frame with text; give one with the columns {names}"
             )
-        try:
+        with _refusing_text("X", "give a data frame, whose text columns become categories, or"):
             array = _sklearn.checked_features(
                 self, X, reset=reset, accept_sparse=("csc", "csr"), dtype=_FLOATS
             )
-        except ValueError as error:
-            if "could not convert string to float" not in str(error):
-                raise
-            raise ValueError(
-                f"X has text in it ({error}); give a data frame, whose text columns become "
-                "categories, or numbers only"
-            ) from error
         self._check_square(array, reset=reset)
         return _data.of_array(array), array
 
@@ -538,6 +532,17 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         return estimator
 
 
+@contextlib.contextmanager
+def _refusing_text(name: str, otherwise: str) -> Iterator[None]:
+    """Say what to do about text where numbers are needed."""
+    try:
+        yield
+    except ValueError as error:
+        if "could not convert string to float" not in str(error):
+            raise
+        raise ValueError(f"{name} has text in it ({error}); {otherwise} numbers only") from error
+
+
 class ChosenInFolds:
     """Mixin of estimators that choose λ by cross-validation unless told otherwise."""
 
@@ -560,7 +565,8 @@ class Regressor(RegressorMixin, Estimator):  # type: ignore[misc]
     """Base of estimators that predict numbers."""
 
     def _target(self, y: Any, settings: dict[str, Any]) -> _data.Target:
-        y = _sklearn.checked_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        with _refusing_text("y", "take a classifier, or give"):
+            y = _sklearn.checked_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         return np.ascontiguousarray(column_or_1d(y, warn=True))
 
     def _read(self, model: _core.Model) -> None:

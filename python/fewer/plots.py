@@ -28,7 +28,7 @@ def boundary(estimator: Any, X: Any, y: Any, ax: Axes | None = None) -> Axes:
     """Draw where a classifier of two features decides for which class.
 
     Shades tell how probable the predicted class is, and lines where the decision changes. The
-    relevance vectors of a model of kernels are circled.
+    centres of a model of kernels are circled.
 
     Parameters
     ----------
@@ -88,10 +88,11 @@ def boundary(estimator: Any, X: Any, y: Any, ax: Axes | None = None) -> Axes:
         own = points[y == label]
         look = {"s": 18, "color": colour, "edgecolor": "white", "linewidth": 0.5}
         _scatter(ax, own, str(label), **look)
-    vectors = getattr(estimator, "relevance_vectors_", None)
-    if vectors is not None and len(vectors):
-        look = {"s": 90, "facecolors": "none", "edgecolors": "black", "linewidths": 1.4}
-        _scatter(ax, vectors, "relevance vectors", **look)
+    for name, label in (("relevance_vectors_", "relevance vectors"), ("centres_", "kernels")):
+        centres = getattr(estimator, name, None)
+        if centres is not None and len(centres):
+            look = {"s": 90, "facecolors": "none", "edgecolors": "black", "linewidths": 1.4}
+            _scatter(ax, centres, label, **look)
     ax.set_xlim(first[0], first[-1])
     ax.set_ylim(second[0], second[-1])
     names = ["x1", "x2"] if frame is None else [str(n) for n in _data.frame_names(frame)]

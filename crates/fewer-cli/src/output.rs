@@ -129,6 +129,9 @@ pub fn model_json(model: &Model) -> Value {
         value["nu"] = json!(nu);
         value["outliers"] = json!(report.suspected);
     }
+    if !report.relevances.is_empty() {
+        value["feature_relevances"] = json!(report.relevances);
+    }
     if let Some(selection) = &report.selection {
         value["selection"] = json!(selection);
     }
@@ -188,11 +191,12 @@ pub fn terms(model: &Model, cut: bool) -> String {
     if !cut || hidden == 0 {
         return explanation.to_string();
     }
-    let kept = explanation.terms.len();
+    let whole = explanation.to_string();
     explanation.terms.truncate(MOST_TERMS);
     let table = explanation.to_string();
+    let heading = whole.lines().next().unwrap_or_default();
     let rest = table.split_once('\n').map_or("", |(_, rest)| rest);
-    format!("{kept} of {} terms kept\n{rest}… and {hidden} weaker terms\n", explanation.basis_size)
+    format!("{heading}\n{rest}… and {hidden} weaker terms\n")
 }
 
 /// One line for each thing to know about a fit.

@@ -989,6 +989,49 @@ fn relevance_vectors_take_numbers_and_classes() {
 }
 
 #[test]
+fn kernels_and_wavelets_are_learnt_from_a_signal() {
+    let place = Place::new();
+    let wave = |x: f64| (12.0 / (x + 0.3)).sin();
+    let row = |i: usize| {
+        let x = i as f64 / 128.0;
+        format!("{x},{}\n", wave(x) + 0.05 * ((i * i) as f64).sin())
+    };
+    place.put("signal.csv", format!("x,y\n{}", (0..128).map(row).collect::<String>()));
+    let fit = place.json("fit signal.csv --target y --method arvm --out arvm.json --json");
+    assert_eq!(fit["method"], "AdaptiveRVR");
+    assert_eq!(fit["feature_relevances"].as_array().unwrap().len(), 1);
+    let text = place.good("explain arvm.json");
+    assert!(text.contains("terms learnt") && text.contains("rbf(x = "), "{text}");
+    assert!(!text.contains("features by relevance"), "{text}");
+    let lines = place.good("predict arvm.json signal.csv --std");
+    assert!(lines.starts_with("prediction,std\n"), "{lines}");
+    place.good("report arvm.json signal.csv --out arvm.html");
+    assert!(place.text("arvm.html").contains("Kernels under the fit"));
+    let fit = place.json("fit signal.csv --target y --method srvm --out srvm.json --json");
+    assert_eq!(fit["method"], "WaveletRVR");
+    assert!(place.good("explain srvm.json").contains("sym8(x near "));
+    place.good("report srvm.json signal.csv --out srvm.html");
+    assert!(!place.text("srvm.html").contains("Kernels under the fit"));
+    let short: String = (0..100).map(row).collect();
+    place.put("short.csv", format!("x,y\n{short}"));
+    let fit = "fit short.csv --target y --method srvm";
+    place.refused(&format!("{fit} --out m.json"), &["100 rows", "power of two", "padding"]);
+    place.good(&format!("{fit} --padding symmetric --out m.json"));
+
+    let row = |i: usize| {
+        let [a, b] = [0.7, 0.3].map(|f| 2.0 * ((i * i) as f64 * f).sin());
+        format!("{a},{b},{}\n", (-a * a).exp() + 0.02 * ((i * i * i) as f64).sin())
+    };
+    place.put("plane.csv", format!("a,b,y\n{}", (0..200).map(row).collect::<String>()));
+    place.refused("fit plane.csv --target y --method srvm --out m.json", &["one feature"]);
+    let fit = "fit plane.csv --target y --method arvm --anisotropic --families rbf,linear";
+    let text = place.good(&format!("{fit} --out plane.json"));
+    assert!(text.contains("features by relevance: a "), "{text}");
+    place.good("report plane.json plane.csv");
+    assert!(place.text("report.html").contains("Relevance of features"));
+}
+
+#[test]
 fn errors_are_bounded_where_the_theorems_hold() {
     let place = Place::new();
     place.put("points.csv", points(400, &["near", "far"]));

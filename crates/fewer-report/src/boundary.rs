@@ -2,6 +2,7 @@
 
 use crate::chart::{Anchor, Chart, Scale, shortened};
 use crate::number;
+use fewer::basis::Learnt;
 use fewer::data::DenseView;
 use fewer::linalg::Matrix;
 use fewer::model::Model;
@@ -47,10 +48,7 @@ pub fn boundary_svg(model: &Model, x: DenseView<'_>, codes: &[usize]) -> Option<
     if x.columns() != 2 {
         return None;
     }
-    let centres: Vec<Vec<f64>> = model
-        .kernel()
-        .map(|kernel| (0..kernel.rows().len()).map(|k| kernel.centre(k)).collect())
-        .unwrap_or_default();
+    let centres = centres(model);
     let values = |j: usize| (0..x.rows()).map(move |i| x.get(i, j));
     let with_centres = |j: usize| values(j).chain(centres.iter().map(move |c| c[j]));
     let across = Scale::covering(with_centres(0), 0.06, LEFT, RIGHT);
@@ -122,6 +120,15 @@ pub fn boundary_svg(model: &Model, x: DenseView<'_>, codes: &[usize]) -> Option<
         "The most probable {} by {name_across} and {name_up}",
         model.target_name()
     )))
+}
+
+/// Where the kernels of a model are; none where it has other terms as well.
+pub fn centres(model: &Model) -> Vec<Vec<f64>> {
+    if let Some(kernel) = model.kernel() {
+        return (0..kernel.rows().len()).map(|k| kernel.centre(k)).collect();
+    }
+    let of = |learnt: &Learnt| (0..model.n_terms()).map(|k| learnt.centre(k)).collect();
+    model.learnt().and_then(of).unwrap_or_default()
 }
 
 /// What the model says on a grid of points.

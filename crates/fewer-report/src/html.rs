@@ -1,7 +1,9 @@
 //! The report: one HTML file.
 
+use crate::boundary::centres;
 use crate::{
-    Comparison, Score, boundary_svg, fit_svg, formulas, number, selection_svg, terms_svg, trace_svg,
+    Comparison, Score, boundary_svg, fit_svg, formulas, kernels_svg, number, selection_svg,
+    terms_svg, trace_svg,
 };
 use fewer::data::DenseView;
 use fewer::model::{CertificateKind, Model};
@@ -14,7 +16,7 @@ pub struct ReportInput<'a> {
     pub model: &'a Model,
     /// Name of the data, and what was measured beside what the model says.
     pub data: Option<(&'a str, &'a Comparison)>,
-    /// The inputs of these data, to draw classes in the plane.
+    /// The inputs of these data, to draw classes in the plane or learnt kernels under a fit.
     pub inputs: Option<DenseView<'a>>,
 }
 
@@ -29,7 +31,8 @@ impl<'a> ReportInput<'a> {
         Self { data: Some((name, comparison)), ..self }
     }
 
-    /// Adds the inputs of these data: two features and classes make a picture.
+    /// Adds the inputs of these data: two features and classes make a picture, and so does one
+    /// feature with learnt kernels.
     pub fn with_inputs(self, inputs: DenseView<'a>) -> Self {
         Self { inputs: Some(inputs), ..self }
     }
@@ -43,7 +46,10 @@ pub fn report_html(input: &ReportInput<'_>) -> String {
     let comparison = input.data.map(|(_, comparison)| comparison);
 
     let mut figures = vec![
-        ("terms kept", format!("{} of {}", model.n_terms(), model.basis_size())),
+        match model.learnt() {
+            Some(_) => ("terms learnt", model.n_terms().to_string()),
+            None => ("terms kept", format!("{} of {}", model.n_terms(), model.basis_size())),
+        },
         ("rows", report.rows.to_string()),
     ];
     match comparison.map(|c| (c.rows(), c.score(None))) {
@@ -146,12 +152,25 @@ pub fn report_html(input: &ReportInput<'_>) -> String {
                     }
                     _ => None,
                 },
-                kernel => model.kernel().is_some(),
+                kernels_svg => match (input.inputs, comparison) {
+                    (Some(x), Some(Comparison::Numbers { actual, .. })) => {
+                        kernels_svg(model, x, actual)
+                    }
+                    _ => None,
+                },
+                kernel => !centres(model).is_empty(),
+                relevances => relevances(model),
                 selection_svg => report.selection.as_ref().and_then(selection_svg),
                 trace_svg => trace_svg(model),
             })
         })
         .expect("the template and its values are fixed and tested")
+}
+
+/// Features with what they matter for the fit, the most relevant first, where the model says so.
+fn relevances(model: &Model) -> Vec<(String, String)> {
+    let relevances = model.explain().relevances;
+    relevances.into_iter().map(|(name, value)| (name, number(value, 4))).collect()
 }
 
 /// More classes than this would not fit the page.

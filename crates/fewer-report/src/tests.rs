@@ -1,10 +1,13 @@
 use crate::chart::{Scale, shortened, shortened_inside};
 use crate::*;
+use fewer::basis::Family;
 use fewer::data::{Dataset, DenseView, Label, Target};
 use fewer::engine::Silent;
 use fewer::linalg::Matrix;
-use fewer::method::{BasisKind, Lasso, ProbitClassifier, SparseRegressor};
-use fewer::model::Model;
+use fewer::method::{
+    AdaptiveRVC, AdaptiveRVR, BasisKind, Lasso, ProbitClassifier, SparseRegressor,
+};
+use fewer::model::{Model, Term};
 use fewer::select::{Lams, Point, Search};
 
 const NASTY: &str = "<script>alert(\"a&b\")</script>'\u{1}";
@@ -174,6 +177,65 @@ fn other_models_have_no_boundary() {
     let svg = boundary_svg(&model, point, &[2; 10]).unwrap();
     assert_sound_svg(&svg);
     assert!(svg.contains("unknown class"));
+}
+
+#[test]
+fn learnt_centres_are_ringed() {
+    let (x, codes) = discs(2);
+    let view = DenseView::by_rows(&x, 120, 2).unwrap();
+    let target = Target::labels(codes.iter().map(|&c| c as i64));
+    let model = AdaptiveRVC::new().fit(&Dataset::new(view, target).unwrap()).unwrap();
+    let svg = boundary_svg(&model, view, &codes).unwrap();
+    assert_sound_svg(&svg);
+    assert_eq!(svg.matches("class=\"fw-ring\"").count(), model.n_terms() + 1);
+    let explanation = model.explain().to_string();
+    assert!(explanation.contains(&format!("{} term", model.n_terms())), "{explanation}");
+    assert!(explanation.contains("learnt\n"), "{explanation}");
+    assert!(explanation.contains("features by relevance: x"), "{explanation}");
+}
+
+/// A hill, a spike and a trend: their curves, and none for other models.
+#[test]
+fn learnt_kernels_are_drawn_under_the_fit() {
+    let x: Vec<f64> = (0..150).map(|i| 0.1 * f64::from(i)).collect();
+    let noise = |i: usize| 0.05 * ((i * i * i) as f64 * 0.3).sin();
+    let spike = |x: f64| (-(x - 9.0).powi(2) / 0.05).exp();
+    let wave = |x: f64| (-(x - 4.0).powi(2)).exp() + spike(x) + 0.1 * x;
+    let y: Vec<f64> = x.iter().enumerate().map(|(i, x)| wave(*x) + noise(i)).collect();
+    let view = DenseView::by_rows(&x, 150, 1).unwrap();
+    let data = Dataset::new(view, &y).unwrap().with_names([NASTY]).unwrap();
+    let data = data.with_target_name(NASTY);
+    let method = AdaptiveRVR::new().families([Family::Rbf, Family::Linear]);
+    let model = method.fit(&data).unwrap();
+    let svg = kernels_svg(&model, view, &y).unwrap();
+    assert_sound_svg(&svg);
+    assert_eq!(svg.matches("class=\"fw-path fw-path1\"").count(), model.n_terms());
+    assert_eq!(svg.matches("<circle").count(), 150);
+    // The terms, times their weights, and the intercept add up to the prediction.
+    let values = model.term_values(view).unwrap();
+    for (i, predicted) in model.predict(view).unwrap().iter().enumerate() {
+        let part = |(k, term): (usize, &Term)| term.weight() * values[(i, k)];
+        let sum = model.intercept() + model.terms().iter().enumerate().map(part).sum::<f64>();
+        assert!((sum - predicted).abs() < 1e-9, "{sum} {predicted}");
+    }
+    let comparison = Comparison::of(&model, view, &(&y).into()).unwrap();
+    let input = ReportInput::new(&model).with_data(NASTY, &comparison).with_inputs(view);
+    let html = report_html(&input);
+    assert_balanced(&html, &["meta"]);
+    assert!(html.contains("Kernels under the fit") && html.contains("terms learnt"));
+    // Data that say little.
+    assert_sound_svg(&kernels_svg(&model, view, &[]).unwrap());
+    let flat = [1.0; 10];
+    let point = DenseView::by_rows(&flat, 10, 1).unwrap();
+    assert_sound_svg(&kernels_svg(&model, point, &flat).unwrap());
+    let constant = AdaptiveRVR::new().fit(&Dataset::new(view, &[2.0; 150]).unwrap()).unwrap();
+    assert_sound_svg(&kernels_svg(&constant, view, &[2.0; 150]).unwrap());
+    let linear = SparseRegressor::new().fit(&Dataset::new(view, &y).unwrap()).unwrap();
+    assert_eq!(kernels_svg(&linear, view, &y), None);
+    let two = DenseView::by_rows(&x, 75, 2).unwrap();
+    assert_eq!(kernels_svg(&model, two, &y[..75]), None);
+    let plane = AdaptiveRVR::new().fit(&Dataset::new(two, &y[..75]).unwrap()).unwrap();
+    assert_eq!(kernels_svg(&plane, two, &y[..75]), None);
 }
 
 #[test]

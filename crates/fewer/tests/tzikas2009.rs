@@ -337,6 +337,34 @@ fn kernels_of_many_inputs() {
     assert!(error < 1.5 && largest < 20.0 * deviation, "{error}, {}", model.explain());
 }
 
+/// Copies of rows, or weights that stand for them, make it no harder to interpolate: parameters are
+/// held against the rows that differ.
+#[test]
+fn copies_of_rows_do_not_let_kernels_interpolate() {
+    let mut random = Random::new(24);
+    let mut draw =
+        |rows: usize| -> Vec<f64> { (0..2 * rows).map(|_| 4.0 * random.uniform() - 2.0).collect() };
+    let (x, new) = (draw(120), draw(500));
+    let wave = |x: &[f64]| (2.0 * x[0]).sin();
+    let y: Vec<f64> = x.chunks(2).map(|x| wave(x) + 0.1 * random.normal()).collect();
+    let clean: Vec<f64> = new.chunks(2).map(wave).collect();
+    let view = DenseView::by_rows(&new, 500, 2).unwrap();
+    let error = |model: &Model| mean_square(&model.predict(view).unwrap(), &clean).sqrt();
+    for copies in [2, 4] {
+        let model = learn(&AdaptiveRVR::new(), &x.repeat(copies), 2, &y.repeat(copies));
+        assert!(model.noise_std().unwrap() > 0.01, "{copies}: {:?}", model.noise_std());
+        // 120 rows bear 80 parameters, 3 for each kernel.
+        assert!(model.n_terms() <= 26, "{copies}: {}", model.n_terms());
+        assert!(error(&model) < 0.3, "{copies}: {}", error(&model));
+        let data = Dataset::new(DenseView::by_rows(&x, 120, 2).unwrap(), &y).unwrap();
+        let data = data.with_weights(vec![copies as f64; 120]).unwrap();
+        let weighted = AdaptiveRVR::new().fit(&data).unwrap();
+        let apart =
+            mean_square(&weighted.predict(view).unwrap(), &model.predict(view).unwrap()).sqrt();
+        assert!(apart < 1e-6, "{copies}: {apart}");
+    }
+}
+
 /// Noise alone has no kernel, and neither do settings that make no sense.
 #[test]
 fn learning_in_vain() {
@@ -350,6 +378,7 @@ fn learning_in_vain() {
         (r#"{"families": ["cosine"]}"#, "families"),
         (r#"{"families": []}"#, "at least one"),
         (r#"{"starts": 0}"#, "starts"),
+        (r#"{"sparsity": "mdl"}"#, "a number, \"none\", \"aic\", \"bic\" or \"ric\""),
         (r#"{"parameter_price": -1}"#, "parameter_price"),
         (r#"{"variance_price": -1}"#, "variance_price"),
     ] {

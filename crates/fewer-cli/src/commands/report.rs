@@ -48,15 +48,17 @@ impl Report {
             None => None,
         };
         let mut report = ReportInput::new(&model);
-        let mut plane = None;
+        let mut drawn = None;
         if let Some((name, comparison, inputs)) = compared.as_ref() {
             report = report.with_data(name, comparison);
-            if model.classes().is_some() && model.feature_names().len() == 2 {
-                plane = Some(inputs.to_dense());
+            let features = if model.classes().is_some() { 2 } else { 1 };
+            if model.feature_names().len() == features {
+                drawn = Some(inputs.to_dense());
             }
         }
-        if let Some(x) = &plane {
-            report = report.with_inputs(DenseView::by_columns(x.as_slice(), x.rows(), 2)?);
+        if let Some(x) = &drawn {
+            let view = DenseView::by_columns(x.as_slice(), x.rows(), x.columns())?;
+            report = report.with_inputs(view);
         }
         output::write(&out, &report_html(&report))?;
         say(&format!("report: {}", self.out.display()));

@@ -272,6 +272,6 @@ impl FixedBasis {
 }
 
 /// Four significant digits: enough for a name.
-fn rounded(value: f64) -> f64 {
+pub(crate) fn rounded(value: f64) -> f64 {
     format!("{value:.3e}").parse().unwrap_or(value)
 }

@@ -52,11 +52,7 @@ impl Curvature {
     fn factorise(&mut self, free: &[bool]) -> bool {
         if self.free != free {
             let places: Vec<usize> = (0..free.len()).filter(|&k| free[k]).collect();
-            let mut part = Matrix::zeros(places.len(), places.len());
-            for (b, &j) in places.iter().enumerate() {
-                let (to, from) = (part.column_mut(b), self.matrix.column(j));
-                to.iter_mut().zip(&places).for_each(|(v, &i)| *v = from[i]);
-            }
+            let part = self.matrix.part(&places, places.iter().copied());
             self.factor = Cholesky::new(part, &Silent).ok().and_then(|factor| factor.ok());
             self.free = free.to_vec();
         }

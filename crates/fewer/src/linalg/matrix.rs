@@ -64,6 +64,17 @@ impl Matrix {
         out
     }
 
+    /// These rows of these columns.
+    pub(crate) fn part(
+        &self,
+        rows: &[usize],
+        columns: impl ExactSizeIterator<Item = usize>,
+    ) -> Self {
+        let count = columns.len();
+        let data = columns.flat_map(|j| rows.iter().map(move |&i| self[(i, j)])).collect();
+        Self { rows: rows.len(), columns: count, data }
+    }
+
     /// Gives the matrix another size and fills it with zeros; keeps its allocation.
     pub fn reset(&mut self, rows: usize, columns: usize) {
         self.data.clear();

@@ -137,11 +137,8 @@ impl Inputs {
 
     /// These rows with their weights, and their targets.
     pub fn sample(&self, chosen: &[(usize, f64)], target: &[f64]) -> Sample {
-        let mut x = Matrix::zeros(chosen.len(), self.inner.columns());
-        for j in 0..self.inner.columns() {
-            let from = self.inner.column(j);
-            x.column_mut(j).iter_mut().zip(chosen).for_each(|(v, c)| *v = from[c.0]);
-        }
+        let places: Vec<usize> = chosen.iter().map(|c| c.0).collect();
+        let x = self.inner.part(&places, 0..self.inner.columns());
         let one = chosen.iter().all(|c| c.1 == 1.0);
         let root = if one { Vec::new() } else { chosen.iter().map(|c| c.1.sqrt()).collect() };
         let target = chosen.iter().map(|c| c.1.sqrt() * target[c.0]).collect();

@@ -1,6 +1,7 @@
 //! A model in words: its terms as a table, and as a formula.
 
 use super::{Link, Model, SuspectedRow, Term};
+use crate::basis::rounded;
 
 /// The terms of a model, those of the largest effect first.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,13 +15,16 @@ pub struct Explanation {
     pub standard_errors: Option<Vec<Vec<Option<f64>>>>,
     /// What each output stands for: the target, or a class of it.
     pub outputs: Vec<String>,
-    /// Functions that the basis offered.
-    pub basis_size: usize,
+    /// Functions that the basis offered; none where the terms themselves were learnt.
+    pub basis_size: Option<usize>,
+    /// Features with what they matter for the fit, the most relevant first, where the method says
+    /// so ([`Report::relevances`](super::Report::relevances)).
+    pub relevances: Vec<(String, f64)>,
     /// Rows of the training data that are far off for the noise, where its tails are heavy.
     pub suspected: Vec<SuspectedRow>,
 }
 
-/// Rows that are named one by one.
+/// Rows, or features, that are named one by one.
 const NAMED: usize = 10;
 
 /// Some of the suspected rows, counted from 1, those of least weight first.
@@ -34,7 +38,11 @@ pub fn suspected_rows(rows: &[SuspectedRow]) -> String {
 
 impl std::fmt::Display for Explanation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        writeln!(f, "{} of {} terms kept", self.terms.len(), self.basis_size)?;
+        let kept = self.terms.len();
+        match self.basis_size {
+            Some(size) => writeln!(f, "{kept} of {size} terms kept")?,
+            None => writeln!(f, "{kept} term{} learnt", if kept == 1 { "" } else { "s" })?,
+        }
         let width = self.terms.iter().map(|t| t.name.chars().count()).max().unwrap_or(0).max(11);
         let one = self.outputs.len() == 1;
         let errors = self.standard_errors.as_ref().filter(|_| one);
@@ -64,6 +72,13 @@ impl std::fmt::Display for Explanation {
             }
         }
         writeln!(f)?;
+        if self.relevances.len() > 1 {
+            let shown = self.relevances.iter().take(NAMED);
+            let shown: Vec<String> =
+                shown.map(|(name, v)| format!("{name} {}", number(rounded(*v)))).collect();
+            let more = if self.relevances.len() > NAMED { ", …" } else { "" };
+            writeln!(f, "features by relevance: {}{more}", shown.join(", "))?;
+        }
         if !self.suspected.is_empty() {
             writeln!(f, "rows far off for the noise: {}", suspected_rows(&self.suspected))?;
         }
@@ -90,6 +105,10 @@ impl Model {
         let size = |k: usize| self.terms[k].effect().abs();
         order.sort_by(|&a, &b| size(b).total_cmp(&size(a)));
         let errors = self.standard_errors().ok();
+        let names = self.feature_names().iter().cloned();
+        let mut relevances: Vec<(String, f64)> =
+            names.zip(self.report.relevances.iter().copied()).collect();
+        relevances.sort_by(|a, b| b.1.total_cmp(&a.1));
         let class = |k: usize| self.classes.as_ref().map(|c| c[k].to_string());
         Explanation {
             standard_errors: errors.map(|e| order.iter().map(|&k| e[k].clone()).collect()),
@@ -99,7 +118,8 @@ impl Model {
                 1 => vec![class(1).unwrap_or_else(|| self.target.clone())],
                 n => (0..n).filter_map(class).collect(),
             },
-            basis_size: self.basis_size,
+            basis_size: self.learnt().is_none().then_some(self.basis_size),
+            relevances,
             suspected: self.report.suspected.clone(),
         }
     }

@@ -20,7 +20,7 @@ use crate::data::{DenseView, Encoder, Features, Label, Names, Table, check_featu
 use crate::design::{Columns, Design};
 use crate::engine::Silent;
 use crate::error::{Error, Result};
-use crate::linalg::Matrix;
+use crate::linalg::{Matrix, Tile};
 use crate::special::{log_normal_cdf, normal_cdf};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -284,6 +284,19 @@ impl Model {
         check_features(&features, &|j| self.features.one(j))?;
         // Nothing is held: the rows to predict may be many.
         self.basis.columns(features, 0, &Silent)
+    }
+
+    /// (n, terms) The kept terms for each row, before their weights.
+    pub fn term_values<'a>(&self, features: impl Into<Features<'a>>) -> Result<Matrix> {
+        let columns = self.columns(features.into())?;
+        let all: Vec<usize> = (0..self.terms.len()).collect();
+        let mut tile = Tile::default();
+        columns.fill(0..columns.rows(), &all, &mut tile);
+        let mut out = Matrix::zeros(columns.rows(), all.len());
+        for j in all {
+            out.column_mut(j).iter_mut().enumerate().for_each(|(i, v)| *v = tile.get(i, j));
+        }
+        Ok(out)
     }
 
     /// The outputs η for each row; only the kept terms are computed.

@@ -1,5 +1,6 @@
 //! The precision of the noise at which the objective is largest, all else being as it is.
 
+use super::Ascent;
 use super::objective::Objective;
 use super::posterior::{Active, Posterior};
 use crate::engine::Observer;
@@ -41,4 +42,24 @@ pub(super) fn best_noise(
         }
     }
     Ok(best)
+}
+
+impl Ascent<'_> {
+    /// The noise at which N − β|e|² − (1 + 2c)Σγ = 0: Tzikas et al. 2009, eq. 41, its units put
+    /// right. It leaves at least 2cΣγ rows to the noise, so that it cannot vanish.
+    pub(super) fn noise_as_published(&mut self) -> Result<()> {
+        let (rows, price) = (self.objective().rows(), self.prior.price());
+        let alpha = self.posterior.alpha.clone();
+        let left = |beta: f64| -> Result<(f64, Posterior)> {
+            let p = Posterior::new(&self.data, &alpha, beta, self.observer)?;
+            Ok((rows - beta * p.residual_square - (1.0 + 2.0 * price) * p.freedom(), p))
+        };
+        let (mut low, mut high) = (1e-6f64, self.options.largest_precision);
+        for _ in 0..60 {
+            let middle = (low * high).sqrt();
+            if left(middle)?.0 > 0.0 { low = middle } else { high = middle }
+        }
+        self.posterior = left(low)?.1;
+        Ok(())
+    }
 }

@@ -10,6 +10,7 @@ use super::*;
 use crate::data::DenseView;
 use crate::design::{DenseColumns, Design};
 use crate::likelihood::{Multinomial, Smooth};
+use crate::linalg::axpy;
 
 /// Rows of smaller B are taken to have so much.
 const SMALLEST_WEIGHT: f64 = 1e-10;

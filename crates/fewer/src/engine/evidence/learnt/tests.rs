@@ -1,5 +1,9 @@
+use super::bounds::Variables;
+use super::joint::DAMPING;
+use super::scene::Scene;
 use super::*;
 use crate::engine::Silent;
+use crate::linalg::axpy;
 use crate::prior::Ard;
 
 fn problem(n: usize, d: usize, weighted: bool, free: bool) -> Learning {
