@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from papers.data import Rows
-from papers.experiment import Array, Published, Quantity
+from papers.data import Labels, Rows, stratified_folds
+from papers.experiment import Array, Published, Quantity, generator
 from papers.tally import Tally, loss_and_terms
 
 FOLDS = 10
@@ -47,6 +47,16 @@ def tally_fold(
     arms = {"adaptive": models[chosen], "fixed": fixed.fit(X, y), "usual": models[usual]}
     for arm, model in arms.items():
         tally.add(f"{arm}_{name}", model, loss(model.predict(new), truth))
+
+
+def fold_of(y: Labels, seed: int, first: int) -> tuple[Rows, Rows]:
+    """The rows of a repetition for training and for testing: a fold of one partition."""
+    return list(stratified_folds(generator(first), y, FOLDS))[(seed - first) % FOLDS]
+
+
+def wrong(predicted: Labels, truth: Labels) -> float:
+    """The part of labels that are wrong."""
+    return float(np.mean(predicted != truth))
 
 
 def _best_price(

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from papers.data import Labels, read, stratified_folds
+from papers.data import read
 from papers.experiment import Experiment, generator
 from papers.tally import ENDINGS, Tally
-from papers.validation import FOLDS, PROTOCOL, table, tally_fold
+from papers.validation import FOLDS, PROTOCOL, fold_of, table, tally_fold, wrong
 
 BANANA_ROWS = 400
 FILES = {
@@ -35,7 +33,6 @@ def run(seed: int) -> dict[str, float]:
     """One fold of each data set; the first of a partition that the seed gives."""
     from fewer import RVC, AdaptiveRVC
 
-    first = EXPERIMENT.seed
     tally = Tally()
     for name, file in FILES.items():
         X, y = read(file)
@@ -43,14 +40,10 @@ def run(seed: int) -> dict[str, float]:
             order = generator(seed).permutation(len(y))
             parts = order[:BANANA_ROWS], order[BANANA_ROWS:]
         else:
-            parts = list(stratified_folds(generator(first), y, FOLDS))[(seed - first) % FOLDS]
+            parts = fold_of(y, seed, EXPERIMENT.seed)
         fixed = RVC(sparsity="bic", gamma="cv")
-        tally_fold(tally, name, (X, y), parts, AdaptiveRVC, fixed, _wrong, generator(seed))
+        tally_fold(tally, name, (X, y), parts, AdaptiveRVC, fixed, wrong, generator(seed))
     return tally.values()
-
-
-def _wrong(predicted: Labels, truth: Labels) -> float:
-    return float(np.mean(predicted != truth))
 
 
 EXPERIMENT = Experiment(
