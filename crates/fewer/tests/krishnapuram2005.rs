@@ -96,6 +96,37 @@ fn the_gap_bounds_what_is_left_however_early_the_fit_ends() {
     }
 }
 
+/// Columns one after the other are looked at so often that single precision sees them first.
+#[test]
+fn the_gap_bounds_what_is_left_all_along_a_path() {
+    let (rows, columns) = (80, 200);
+    let p = Problem::linear(5, rows, columns, 6, 1.0);
+    let labels: Vec<&str> = p.y.iter().map(|y| if *y > 1.0 { "b" } else { "a" }).collect();
+    let x: Vec<f64> = (0..rows * columns).map(|k| p.x[k % rows * columns + k / rows]).collect();
+    let view = DenseView::by_columns(&x, rows, columns).unwrap();
+    let data = Dataset::new(view, Target::labels(labels.clone())).unwrap();
+    let method = SMLR::new().standardize(false);
+    let empty = method.clone().lam_ratio(1.0).fit(&data).unwrap();
+    let (largest, empty) = (empty.report().lam.unwrap(), objective(&empty, &p, &labels, 0.0));
+    let lams: Vec<f64> = (1..60).map(|k| largest * 0.93f64.powi(k)).collect();
+    let best: Vec<f64> = lams
+        .iter()
+        .map(|&lam| {
+            let best = method.clone().tol(1e-13).lam(lam).fit(&data).unwrap();
+            objective(&best, &p, &labels, lam)
+        })
+        .collect();
+    for tol in [1e-2, 1e-4, 1e-8] {
+        let path = method.clone().tol(tol).path(&data, Some(&lams)).unwrap();
+        for ((model, lam), least) in path.iter().zip(&lams).zip(&best) {
+            let left = objective(model, &p, &labels, *lam) - least;
+            let gap = model.report().certificate.value;
+            assert!(gap <= tol && model.report().termination.is_converged(), "{lam} {tol}: {gap}");
+            assert!(left <= gap * empty + 1e-12 * empty, "{lam} {tol}: {left} {gap}");
+        }
+    }
+}
+
 #[test]
 fn sparse_rows_and_paths_give_the_same_weights() {
     let mut random = Random::new(4);

@@ -5,6 +5,7 @@
 
 mod dense;
 mod kernel;
+mod narrow_columns;
 mod narrow_rows;
 mod sparse;
 mod stacked;
@@ -12,6 +13,7 @@ mod standardised;
 
 pub use dense::DenseColumns;
 pub(crate) use kernel::{DenseKernel, RowWriter, SparseKernel};
+pub(crate) use narrow_columns::NarrowColumns;
 pub(crate) use narrow_rows::NarrowRows;
 pub use sparse::SparseColumns;
 pub(crate) use stacked::Stacked;

@@ -288,19 +288,19 @@ pub trait Factor: faer::traits::ComplexField + Copy + Into<f64> + Send + Sync {}
 impl Factor for f32 {}
 impl Factor for f64 {}
 
-/// Adds scale·leftᵀ·right to `out`, or to its lower triangle only, for columns of so many rows;
-/// threads share panels of `out`.
+/// Adds scale·leftᵀ·right to `out`, or to its lower triangle only, for columns of so many rows, the
+/// left ones being so far apart; threads share panels of `out`.
 pub fn add_products<T: Factor>(
     out: &mut Matrix,
     scale: f64,
     rows: usize,
-    left: &[T],
+    (left, apart): (&[T], usize),
     right: &[T],
     lower: bool,
 ) {
     const PANEL: usize = 128;
     let (order, columns) = (out.rows(), out.columns());
-    let left = MatRef::from_column_major_slice(left, rows, order);
+    let left = MatRef::from_column_major_slice_with_stride(left, rows, order, apart);
     let right = MatRef::from_column_major_slice(right, rows, columns);
     out.as_mut_slice().par_chunks_mut((order * PANEL).max(1)).enumerate().for_each(|(c, panel)| {
         let (start, width) = (c * PANEL, panel.len() / order);

@@ -138,14 +138,19 @@ impl Curved for CurvedSparse<'_> {
     }
 
     fn squares(&self) -> Vec<f64> {
-        (0..self.members.len())
-            .map(|k| {
-                let mut square = 0.0;
-                let output = self.members[k].1;
-                self.for_each(k, |i, v| square += v * v * self.curvature(i, output, output));
-                square
-            })
-            .collect()
+        let square = |k: usize| {
+            if let ((Some(j), _, scale), 1) = (self.members[k], self.outputs) {
+                let (rows, values) = self.x.column_slices(j);
+                let unit = 1.0 / scale;
+                let square = |(&i, v): (&u32, &f64)| (v * unit).powi(2) * self.alone[i as usize];
+                return rows.iter().zip(values).map(square).sum();
+            }
+            let mut square = 0.0;
+            let output = self.members[k].1;
+            self.for_each(k, |i, v| square += v * v * self.curvature(i, output, output));
+            square
+        };
+        (0..self.members.len()).map(square).collect()
     }
 }
 

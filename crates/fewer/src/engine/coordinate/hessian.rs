@@ -174,11 +174,13 @@ impl Hessian {
                 let curvature = self.curvature.at(pair.a, pair.b, rows.clone());
                 let curvature: Vec<f64> = curvature.map(|c| c / largest).collect();
                 working.fill::<T>(&pair.right, rows.clone(), &curvature, &mut right);
-                if filled != pair.left {
+                let in_place = working.in_place(&pair.left, rows.start);
+                if in_place.is_none() && filled != pair.left {
                     working.fill::<T>(&pair.left, rows.clone(), &ONES[..rows.len()], &mut left);
                     filled = &pair.left;
                 }
-                add_products(out, largest, rows.len(), &left, &right, pair.lower);
+                let left = in_place.unwrap_or((&left, rows.len()));
+                add_products(out, largest, rows.len(), left, &right, pair.lower);
             }
         }
         Ok(())
@@ -253,6 +255,9 @@ impl Pair {
 trait Narrowed: Sized {
     fn narrowed(value: f64) -> Self;
 
+    /// Values that are narrow already, if they are as narrow as these.
+    fn as_they_are(values: &[f32]) -> Option<&[Self]>;
+
     /// Appends products of values that are narrow already with the factors of their rows.
     fn append(values: &[f32], factors: &[f32], out: &mut Vec<Self>);
 }
@@ -260,6 +265,10 @@ trait Narrowed: Sized {
 impl Narrowed for f32 {
     fn narrowed(value: f64) -> Self {
         value as f32
+    }
+
+    fn as_they_are(values: &[f32]) -> Option<&[Self]> {
+        Some(values)
     }
 
     fn append(values: &[f32], factors: &[f32], out: &mut Vec<Self>) {
@@ -274,12 +283,25 @@ impl Narrowed for f64 {
         value
     }
 
+    fn as_they_are(_: &[f32]) -> Option<&[Self]> {
+        None
+    }
+
     fn append(values: &[f32], factors: &[f32], out: &mut Vec<Self>) {
         out.extend(values.iter().zip(factors).map(|(v, f)| f64::from(*v) * f64::from(*f)));
     }
 }
 
 impl Working<'_> {
+    /// Columns from a row on that need no copy, and how far apart they are: one after the other.
+    fn in_place<T: Narrowed>(&self, members: &[Member], row: usize) -> Option<(&[T], usize)> {
+        let Values::Narrow(values) = self.values else { return None };
+        let first = members.first()?.column?;
+        let follow = members.iter().zip(first..).all(|(m, k)| m.column == Some(k));
+        let values = T::as_they_are(values)?;
+        follow.then(|| (&values[first * self.rows + row..], self.rows))
+    }
+
     fn fill<T: Narrowed>(
         &self,
         members: &[Member],

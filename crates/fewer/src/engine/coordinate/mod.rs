@@ -26,16 +26,17 @@ pub(crate) use penalty::Penalty;
 pub(crate) use row_space::RowSpace;
 
 use super::{Observer, Outcome, Progress, Step, Termination, check_memory};
-use crate::design::{Design, NarrowRows};
+use crate::design::{Design, NarrowColumns, NarrowRows};
 use crate::error::Result;
 use crate::likelihood::Smooth;
-use crate::linalg::{Matrix, add_combination, axpy};
+use crate::linalg::{Matrix, add_combination, axpy, dot};
 use columns::{ColumnDescent, Gathered, MAX_SWEEPS, PackedWorking, Residuals, SparseWorking};
 use componentwise::Components;
 use gram::Gram;
 use narrow::NarrowWorking;
 use penalty::{DualPoint, best_dual_point};
 use quadratic::{Factored, Quadratic};
+use smooth::NARROW_PART;
 use std::time::Instant;
 use working_set::WorkingSet;
 
@@ -51,6 +52,9 @@ const FEW_ROWS: f64 = 500.0;
 
 /// A sweep over a column, by its rows, costs as much as this many products with other columns.
 const PRODUCTS_PER_SWEEP: f64 = 50.0;
+
+/// All columns in single precision pay once so many passes over them were made.
+const PASSES: usize = 4;
 
 /// Part of the gap of all columns to which Newton's steps close that of the working set, which
 /// is not the last one yet; the larger one for large working sets.
@@ -107,6 +111,9 @@ pub(crate) struct Coordinate<'a> {
     inexact: f64,
     /// The rows in single precision, for penalties that are all L2.
     narrow_rows: Option<NarrowRows>,
+    /// All columns in single precision, and how many were looked at so far.
+    narrow_columns: Option<NarrowColumns>,
+    looked: usize,
     /// Whether L-BFGS has not got there with this penalty.
     strayed: bool,
     /// Where single coefficients are visited instead of working sets solved.
@@ -155,6 +162,8 @@ impl<'a> Coordinate<'a> {
             precise: false,
             inexact: 0.0,
             narrow_rows: None,
+            narrow_columns: None,
+            looked: 0,
             strayed: false,
             components: None,
             null,
@@ -397,7 +406,7 @@ impl<'a> Coordinate<'a> {
             Some(previous) => (2.0 * penalty.l1[j] - previous[j]).min(penalty.l1[j]),
             None => penalty.l1[j],
         };
-        self.look(&alive, |j| bar(j).min(reach * penalty.l1[j]))?;
+        self.look_around(&alive, |j| bar(j).min(reach * penalty.l1[j]))?;
         let mut trace = Vec::new();
         let mut best_dual = f64::NEG_INFINITY;
         let mut tightness = 0.1;
@@ -445,7 +454,7 @@ impl<'a> Coordinate<'a> {
                 None => self.arrive()?,
             }
             let reach = self.reach(penalty)?;
-            self.look(&alive, |j| reach * penalty.l1[j])?;
+            self.look_around(&alive, |j| reach * penalty.l1[j])?;
             let ends = (!moved && !grown || tightness < 1e-4) && !is_past(self.deadline);
             if self.is_narrow() && (ends || !grown && gap > 0.5 * last_gap) {
                 // What single precision has no digits for.
@@ -831,24 +840,63 @@ impl<'a> Coordinate<'a> {
 
     /// Looks again at the columns whose pulls may have come to exceed a threshold.
     fn look(&mut self, columns: &[usize], threshold: impl Fn(usize) -> f64) -> Result<()> {
+        let stale = self.stale(columns, &threshold);
+        self.look_at(&stale)
+    }
+
+    /// The same where most pulls will not exceed it, which single precision can tell.
+    fn look_around(&mut self, columns: &[usize], threshold: impl Fn(usize) -> f64) -> Result<()> {
+        let mut stale = self.stale(columns, &threshold);
+        self.looked += stale.len();
+        if self.narrow_columns.is_none() && self.looked >= PASSES * self.beta.len() {
+            self.narrow_columns = self.new_narrow_columns();
+            self.looked = 0;
+        }
+        if let Some(narrow) = &self.narrow_columns {
+            let residual = self.likelihood.residual().column(0);
+            let norm = dot(residual, residual).sqrt();
+            let unit = if norm > 0.0 { norm } else { 1.0 };
+            let residual: Vec<f32> = residual.iter().map(|r| (r / unit) as f32).collect();
+            // As if a pull had been seen so long ago that rounding may have changed it.
+            let seen_at = self.travelled - NarrowColumns::ROUNDING * norm;
+            for (&j, product) in stale.iter().zip(narrow.products(&stale, &residual)) {
+                self.gradient[j] = product * norm * self.square(j).sqrt();
+                self.seen_at[j] = seen_at;
+            }
+            stale = self.stale(&stale, &threshold);
+        }
+        self.look_at(&stale)
+    }
+
+    /// Looks at columns, in the order of the design.
+    fn look_at(&mut self, columns: &[usize]) -> Result<()> {
         self.observer.check()?;
-        let margin = 1.0 - 1e-9;
-        let mut stale: Vec<usize> = columns
-            .iter()
-            .copied()
-            .filter(|&j| {
-                let distance = self.travelled - self.seen_at[j];
-                let change = self.square(j).sqrt() * distance;
-                distance > 0.0 && self.gradient[j].abs() + change >= margin * threshold(j)
-            })
-            .collect();
-        // Columns of a design are asked for in their own order.
-        stale.sort_unstable();
-        let pulls = self.products(&stale, self.likelihood.residual());
-        for (&v, g) in stale.iter().zip(pulls) {
+        let pulls = self.products(columns, self.likelihood.residual());
+        for (&v, g) in columns.iter().zip(pulls) {
             (self.gradient[v], self.seen_at[v]) = (g, self.travelled);
         }
         Ok(())
+    }
+
+    /// Columns whose pulls may have come to exceed a threshold, in the order of the design.
+    fn stale(&self, columns: &[usize], threshold: &impl Fn(usize) -> f64) -> Vec<usize> {
+        let margin = 1.0 - 1e-9;
+        let may_exceed = |j: usize| {
+            let distance = self.travelled - self.seen_at[j];
+            let change = self.square(j).sqrt() * distance;
+            distance > 0.0 && self.gradient[j].abs() + change >= margin * threshold(j)
+        };
+        let mut stale: Vec<usize> = columns.iter().copied().filter(|&j| may_exceed(j)).collect();
+        stale.sort_unstable();
+        stale
+    }
+
+    /// All columns in single precision, for one output, if there is room for them.
+    fn new_narrow_columns(&self) -> Option<NarrowColumns> {
+        let size = NarrowColumns::bytes(self.design.rows(), self.beta.len());
+        let norm = |j: usize| if self.squares[j] > 0.0 { self.squares[j].sqrt() } else { 1.0 };
+        (self.eta.columns() == 1 && size <= self.memory_limit / NARROW_PART)
+            .then(|| NarrowColumns::new(self.design, norm))?
     }
 }
 

@@ -26,8 +26,10 @@ const STALE: f64 = 0.1;
 const FEW: usize = 50;
 /// Pulls below this part of the penalty are not expected to move a coefficient away from zero.
 const IDLE: f64 = 0.9;
-/// Part of what single coefficients could gain that a step may leave.
-const INEXACT: f64 = 1e-3;
+/// Part of what single coefficients could gain that a step may leave, and the gap, as a part of the
+/// empty model's objective, from which on steps are more exact.
+const INEXACT: f64 = 1e-2;
+const NEAR: f64 = 3e-3;
 
 /// What single coefficients could still gain.
 fn left_to_gain(penalty: &Penalty, squares: &[f64], beta: &[f64], pulls: &[f64]) -> f64 {
@@ -40,7 +42,7 @@ fn left_to_gain(penalty: &Penalty, squares: &[f64], beta: &[f64], pulls: &[f64])
 
 /// The step taken last.
 struct Taken {
-    /// The gap before it.
+    /// The gap before it, unless it was the first.
     gap: f64,
     /// Whether the fall of the objective was lost in rounding.
     invisible: bool,
@@ -83,7 +85,7 @@ impl Coordinate<'_> {
                 break;
             }
             // Nearer the end steps are more exact, and the last one leaves almost nothing.
-            self.inexact = INEXACT * (1e3 * gap / self.null).powi(2).clamp(1e-9, 1.0);
+            self.inexact = INEXACT * (gap / (NEAR * self.null)).powi(2).clamp(1e-10, 1.0);
             let kept = self.hessian.as_ref().filter(|_| !slow);
             let held = kept.and_then(|h| self.still_holds(h, &variables));
             if self.leave_idle(&own, &mut pulls) {
@@ -93,6 +95,9 @@ impl Coordinate<'_> {
             let (step, fresh) = self.step(&variables, &own, &pulls, held)?;
             match self.search_along(&variables, &own, &pulls, &step) {
                 Some(invisible) => {
+                    // Where a new penalty begins all pulls exceed it alike: the gap is small, and
+                    // says nothing of the first step.
+                    let gap = if moved { gap } else { f64::INFINITY };
                     moved |= step.iter().any(|s| *s != 0.0);
                     last = Taken { gap, invisible, fresh };
                 }
@@ -311,6 +316,7 @@ impl Coordinate<'_> {
         };
         let mut quadratic = Quadratic::new(gram, own, self.observer);
         quadratic.factored = self.factored.take();
+        quadratic.negligible = 0.1 * enough / start.len() as f64;
         quadratic.solve(&mut beta, &mut q, &done)?;
         self.factored = quadratic.factored;
         self.hessian = Some(hessian);

@@ -17,6 +17,8 @@ const SWEEPS: usize = 3;
 const UNSETTLED: usize = 20;
 const PATIENCE: usize = 10;
 
+/// Rounds in which a known factor is used at once.
+const AT_ONCE: usize = 3;
 /// A factor is made anew when more than one of so many coefficients has come or gone.
 const SUPPORT_PER_CHANGE: usize = 40;
 /// Part of its diagonal that a matrix is factorised with.
@@ -29,6 +31,8 @@ pub(crate) struct Quadratic<'a> {
     pub observer: &'a dyn Observer,
     /// The factor made last.
     pub factored: Option<Factored>,
+    /// What a coefficient may gain without being moved by a sweep.
+    pub negligible: f64,
 }
 
 /// A factor of the part of the matrix that belongs to a support.
@@ -39,10 +43,25 @@ pub(crate) struct Factored {
     factor: Cholesky,
 }
 
+impl Factored {
+    /// Where coefficients of its support were lost, and where those of another were gained; nothing
+    /// if these are too many for the factor to serve.
+    fn changes(&self, support: &[usize]) -> Option<(Vec<usize>, Vec<usize>)> {
+        let most = support.len() / SUPPORT_PER_CHANGE;
+        let missing = |of: &[usize], from: &[usize]| -> Vec<usize> {
+            let missing = (0..of.len()).filter(|&a| from.binary_search(&of[a]).is_err());
+            missing.take(most + 1).collect()
+        };
+        let (lost, gained) = (missing(&self.support, support), missing(support, &self.support));
+        (lost.len() + gained.len() <= most).then_some((lost, gained))
+    }
+}
+
 impl<'a> Quadratic<'a> {
     pub fn new(gram: &'a Gram, penalty: &'a Penalty, observer: &'a dyn Observer) -> Self {
-        Self { gram, penalty, observer, factored: None }
+        Self { gram, penalty, observer, factored: None, negligible: 0.0 }
     }
+
     /// Moves β, and with it q = c − Hβ, until `done(β, q)`.
     pub fn solve(
         &mut self,
@@ -52,17 +71,24 @@ impl<'a> Quadratic<'a> {
     ) -> Result<(), Interrupted> {
         let all: Vec<usize> = (0..beta.len()).collect();
         let mut stuck = 0;
+        if self.has_factor_for(&support_of(beta)) {
+            self.solve_on_support(beta, q)?;
+            if done(beta, q) {
+                return Ok(());
+            }
+        }
         for round in 0..MAX_ROUNDS {
             self.observer.check()?;
             let mut moved = self.sweep(&all, beta, q);
             if done(beta, q) || moved == 0.0 {
                 return Ok(());
             }
-            let support: Vec<usize> = all.iter().copied().filter(|&k| beta[k] != 0.0).collect();
-            // A solve pays once the support has settled.
-            let least = self.sweeps_for_a_solve(support.len());
+            let support = support_of(beta);
+            // A solve pays once the support has settled, or if it costs no more than a sweep.
+            let least = sweeps_for_a_solve(support.len());
             let (mut size, mut settled) = (support.len(), false);
-            for sweeps in 1..=UNSETTLED {
+            let at_once = round < AT_ONCE && self.has_factor_for(&support);
+            for sweeps in 1..=if at_once { 0 } else { UNSETTLED } {
                 let before = moved;
                 moved = self.sweep(&support, beta, q);
                 if done(beta, q) {
@@ -75,7 +101,7 @@ impl<'a> Quadratic<'a> {
                 }
                 size = now;
             }
-            if !settled && round < PATIENCE {
+            if !settled && !at_once && round < PATIENCE {
                 continue;
             }
             if !self.solve_on_support(beta, q)? {
@@ -96,9 +122,9 @@ impl<'a> Quadratic<'a> {
         Ok(())
     }
 
-    /// A solve costs about k³/3 fast operations, a sweep k² slow ones.
-    fn sweeps_for_a_solve(&self, support: usize) -> usize {
-        (support / 100).clamp(SWEEPS, 10)
+    /// Whether the factor made last serves a support.
+    fn has_factor_for(&self, support: &[usize]) -> bool {
+        self.factored.as_ref().is_some_and(|f| f.changes(support).is_some())
     }
 
     /// One pass over the given coefficients; the decrease of the objective it made.
@@ -112,10 +138,11 @@ impl<'a> Quadratic<'a> {
             let old = beta[k];
             let new = self.penalty.minimiser(k, q[k] + h * old, h);
             let step = new - old;
-            if step != 0.0 {
+            let gain = 0.5 * (h + self.penalty.l2[k]) * step * step;
+            if gain > self.negligible || new == 0.0 && old != 0.0 {
                 beta[k] = new;
                 axpy(-step, self.gram.column(k), q);
-                decrease += 0.5 * (h + self.penalty.l2[k]) * step * step;
+                decrease += gain;
             }
         }
         decrease
@@ -131,7 +158,7 @@ impl<'a> Quadratic<'a> {
         let mut found = false;
         loop {
             self.observer.check()?;
-            let support: Vec<usize> = (0..beta.len()).filter(|&k| beta[k] != 0.0).collect();
+            let support = support_of(beta);
             let Some(mut step) = self.newton_step(&support, beta, q)? else { return Ok(found) };
             // A coefficient may not cross zero, unless it is free of L1.
             let crosses = |a: usize| {
@@ -233,16 +260,8 @@ impl<'a> Quadratic<'a> {
         l2: &[f64],
     ) -> Option<Vec<f64>> {
         let known = self.factored.as_ref()?;
-        let most = support.len() / SUPPORT_PER_CHANGE;
-        let place = |of: &[usize], k: usize| of.binary_search(&k);
-        let lost = (0..known.support.len()).filter(|&a| place(support, known.support[a]).is_err());
-        let lost: Vec<usize> = lost.take(most + 1).collect();
-        let gained = (0..support.len()).filter(|&a| place(&known.support, support[a]).is_err());
-        let gained: Vec<usize> = gained.take(most + 1).collect();
+        let (lost, gained) = known.changes(support)?;
         let changes = gained.len() + lost.len();
-        if changes > most {
-            return None;
-        }
         let order = known.support.len();
         // The sides of the matrix, and the slopes after them.
         let mut sides = Matrix::zeros(order, changes + 1);
@@ -255,7 +274,7 @@ impl<'a> Quadratic<'a> {
             sides[(a, gained.len() + c)] = 1.0;
         }
         for (a, &k) in known.support.iter().enumerate() {
-            if let Ok(b) = place(support, k) {
+            if let Ok(b) = support.binary_search(&k) {
                 if known.l2[a] != l2[b] {
                     return None;
                 }
@@ -285,7 +304,7 @@ impl<'a> Quadratic<'a> {
         for (c, end) in ends.iter().enumerate() {
             axpy(-end, solved.column(c), &mut inner);
         }
-        let step = |(a, k): (usize, &usize)| match place(&known.support, *k) {
+        let step = |(a, k): (usize, &usize)| match known.support.binary_search(k) {
             Ok(b) => inner[b],
             Err(_) => gained.binary_search(&a).map_or(0.0, |c| ends[c]),
         };
@@ -319,6 +338,16 @@ impl<'a> Quadratic<'a> {
         q.copy_from_slice(&moved);
         true
     }
+}
+
+/// Coefficients that are not zero.
+fn support_of(beta: &[f64]) -> Vec<usize> {
+    (0..beta.len()).filter(|&k| beta[k] != 0.0).collect()
+}
+
+/// A solve costs about k³/3 fast operations, a sweep k² slow ones.
+fn sweeps_for_a_solve(support: usize) -> usize {
+    (support / 100).clamp(SWEEPS, 10)
 }
 
 /// Solves a few equations by elimination; nothing where they have no solution.
@@ -389,5 +418,39 @@ mod tests {
             .unwrap();
         let size = fresh.iter().fold(0.0, |a: f64, s| a.max(s.abs()));
         assert!(step.iter().zip(&fresh).all(|(a, b)| (a - b).abs() <= 1e-9 * size));
+    }
+
+    #[test]
+    fn a_known_factor_leads_to_the_same_minimum() {
+        let order = 200;
+        let gram = gram(order);
+        let cross: Vec<f64> = (0..order).map(|k| 60.0 * (k as f64 * 0.9).sin()).collect();
+        let solve = |l1: f64, factored: Option<Factored>, from: &[f64]| {
+            let penalty = Penalty { l1: vec![l1; order], l2: vec![0.0; order], positive: false };
+            let mut q = cross.clone();
+            from.iter().enumerate().for_each(|(k, b)| axpy(-b, gram.column(k), &mut q));
+            let gain = |penalty: &Penalty, beta: &[f64], q: &[f64]| -> f64 {
+                let best = |k: usize| {
+                    let h = gram.diagonal(k);
+                    0.5 * h * (penalty.minimiser(k, q[k] + h * beta[k], h) - beta[k]).powi(2)
+                };
+                (0..order).map(best).sum()
+            };
+            let enough = 1e-18 * gain(&penalty, &vec![0.0; order], &cross);
+            let mut beta = from.to_vec();
+            let mut quadratic = Quadratic::new(&gram, &penalty, &Silent);
+            quadratic.factored = factored;
+            quadratic.negligible = 0.1 * enough / order as f64;
+            quadratic.solve(&mut beta, &mut q, &|b, q| gain(&penalty, b, q) <= enough).unwrap();
+            assert!(gain(&penalty, &beta, &q) <= enough);
+            (beta, quadratic.factored)
+        };
+        let zeros = vec![0.0; order];
+        let (first, factored) = solve(5.0, None, &zeros);
+        assert!(factored.is_some() && first.contains(&0.0));
+        let (plain, _) = solve(4.9, None, &zeros);
+        let (known, _) = solve(4.9, factored, &first);
+        let size = plain.iter().fold(0.0, |a: f64, b| a.max(b.abs()));
+        assert!(plain.iter().zip(&known).all(|(a, b)| (a - b).abs() <= 1e-7 * size));
     }
 }

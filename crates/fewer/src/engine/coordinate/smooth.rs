@@ -20,8 +20,8 @@ const COEFFICIENTS_PER_LOOK: usize = 10;
 const MOST_LOOKS: usize = 1000;
 /// Steps after which it is judged how long the way is.
 const JUDGED_AFTER: usize = 40;
-/// Part of the memory limit that the rows may take in single precision.
-const NARROW_PART: usize = 4;
+/// Part of the memory limit that rows or columns may take in single precision.
+pub(super) const NARROW_PART: usize = 4;
 /// Outputs are taken to curve at least by this much.
 const LEAST_CURVATURE: f64 = 2.5e-3;
 /// Single precision follows what changes; where no more than this part is left of what there was to

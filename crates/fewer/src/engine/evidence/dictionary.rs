@@ -63,7 +63,7 @@ impl Dictionary for FromRows<'_> {
         }
         let mut out = Matrix::zeros(chosen.len(), chosen.len());
         let values = columns.as_slice();
-        add_products(&mut out, 1.0, columns.rows(), values, values, true);
+        add_products(&mut out, 1.0, columns.rows(), (values, columns.rows()), values, true);
         symmetrise(&mut out);
         out
     }
