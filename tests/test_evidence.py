@@ -545,6 +545,19 @@ def test_columns_that_count_only_together_are_found():
     assert model.noise_std_ < 0.06
 
 
+@pytest.mark.parametrize("seed", [11, 14])
+def test_a_surface_of_many_kernels_is_not_taken_for_noise(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, size=(300, 2))
+    signal = np.sin(8 * X[:, 0]) * np.cos(7 * X[:, 1])
+    for noise in (0.05, 0.2):
+        y = signal + noise * rng.normal(size=300)
+        model = fewer.RVR(gamma=2.0, fit_intercept=False).fit(X, y)
+        block = fewer.RVR(gamma=2.0, fit_intercept=False, solver="block").fit(X, y)
+        assert model.log_evidence_ > block.log_evidence_
+        assert model.noise_std_ < 1.3 * noise
+
+
 def test_tiny_targets_are_saved(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 3))

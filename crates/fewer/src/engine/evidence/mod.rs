@@ -326,7 +326,10 @@ const MANY_TERMS_KICKS: std::ops::Range<usize> = 4..6;
 const FEW_CANDIDATES: usize = 1000;
 /// Columns to begin with where they are many, and how much of the target's square their variances
 /// make up together.
-const AT_ONCE: usize = 30;
+const AT_ONCE: usize = 100;
+/// Terms up to which such a start may lead elsewhere, and columns up to which one is made where λ
+/// follows the terms.
+const WORTH_ANOTHER: usize = 30;
 const VARIANCE_AT_ONCE: f64 = 100.0;
 /// A second start must be better by this where λ follows the terms: odds of 20.
 const CLEARLY: f64 = 3.0;
@@ -598,7 +601,7 @@ impl<'a> Ascent<'a> {
             let mut next = kick.next();
             let slow = |kick: &&Kick, k: usize| match kick {
                 Kick::Afresh { .. } => k > SINGLY,
-                Kick::Many => k > AT_ONCE,
+                Kick::Many => k > WORTH_ANOTHER,
                 Kick::Part { .. } => false,
             };
             while next.is_some_and(|next| slow(&next, self.active.len())) {
@@ -632,7 +635,7 @@ impl<'a> Ascent<'a> {
     /// second must be clearly better. A sample of the columns would hardly hold both of a pair, so
     /// that all must be few enough to begin with, unless nothing was found without.
     fn started_again(&mut self, found: Found, first: Option<f64>) -> Result<Found> {
-        let serves = found.active.is_empty() || self.all.len() <= AT_ONCE;
+        let serves = found.active.is_empty() || self.all.len() <= WORTH_ANOTHER;
         if !serves
             || !self.prior.has_free_hyper()
             || !self.prior.is_exact()
