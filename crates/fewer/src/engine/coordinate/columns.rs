@@ -34,8 +34,10 @@ pub(super) trait WorkingColumns: Sync {
     /// The residuals when coefficient `k` grows by `step`.
     fn shift(&self, k: usize, step: f64, residuals: &mut Residuals);
 
-    /// Products of some of the columns with each other.
-    fn products(&self, chosen: &[usize]) -> Gram;
+    /// Products of some of the columns with each other; nothing where these are made elsewhere.
+    fn products(&self, _chosen: &[usize]) -> Option<Gram> {
+        None
+    }
 
     /// Takes the mean out of residuals that should have none, but for rounding.
     fn recentre(&self, _residuals: &mut Residuals) {}
@@ -138,7 +140,7 @@ impl WorkingColumns for SparseWorking<'_> {
         residuals.offset -= step * self.centre[k];
     }
 
-    fn products(&self, chosen: &[usize]) -> Gram {
+    fn products(&self, chosen: &[usize]) -> Option<Gram> {
         let mut gram = Gram::default();
         gram.grow(chosen.len());
         let mut dense = vec![0.0; self.stored.rows()];
@@ -158,7 +160,7 @@ impl WorkingColumns for SparseWorking<'_> {
             let cancelled = self.total_weight * (self.centre[k] / self.scale[k]).powi(2);
             gram.set(b, b, gram.diagonal(b) + 1e-15 * cancelled);
         }
-        gram
+        Some(gram)
     }
 
     fn recentre(&self, residuals: &mut Residuals) {
@@ -207,11 +209,11 @@ impl WorkingColumns for PackedWorking<'_> {
         }
     }
 
-    fn products(&self, chosen: &[usize]) -> Gram {
+    fn products(&self, chosen: &[usize]) -> Option<Gram> {
         let packed: Vec<f64> = chosen.iter().flat_map(|&k| self.column(k)).copied().collect();
         let mut gram = Gram::default();
         gram.extend(self.rows, &packed, self.weights);
-        gram
+        Some(gram)
     }
 
     fn value(&self, residuals: &Residuals) -> Option<f64> {
@@ -321,7 +323,7 @@ impl ColumnDescent<'_> {
         residuals: &mut Residuals,
     ) -> Result<(), Interrupted> {
         let own = self.penalty.of(support);
-        let gram = self.columns.products(support);
+        let Some(gram) = self.columns.products(support) else { return Ok(()) };
         let mut quadratic = Quadratic::new(&gram, &own, self.observer);
         let mut moved = at(beta, support);
         let before: Vec<f64> = support.iter().map(|&k| self.columns.pull(k, residuals)).collect();

@@ -4,6 +4,7 @@ use super::columns::{Residuals, WorkingColumns};
 use super::gram::Gram;
 use super::hessian::weighted_curvature;
 use crate::data::SparseView;
+use crate::engine::{Interrupted, Observer};
 use crate::likelihood::Smooth;
 use crate::linalg::{Matrix, add_multiple_of_product, axpy, dot, sparse_dot, weighted_square};
 
@@ -16,6 +17,9 @@ pub(super) trait Curved: WorkingColumns {
     fn squares(&self) -> Vec<f64>;
 }
 
+/// Column of the matrix, or none for an intercept; its output; its scale.
+pub(super) type SparseMember = (Option<usize>, usize, f64);
+
 /// Sparse columns, never made dense.
 ///
 /// Residuals are held row after row, an entry for each output. Columns are scaled but not
@@ -23,8 +27,7 @@ pub(super) trait Curved: WorkingColumns {
 pub(super) struct CurvedSparse<'a> {
     x: SparseView<'a>,
     outputs: usize,
-    /// (column of the matrix, or none for an intercept; its output; its scale)
-    members: Vec<(Option<usize>, usize, f64)>,
+    members: Vec<SparseMember>,
     /// (n, outputs) s by rows: row weights apart, the curvature of outputs (a, b) is
     /// s_a (δ_ab − s_b).
     shares: Vec<f64>,
@@ -34,41 +37,184 @@ pub(super) struct CurvedSparse<'a> {
 }
 
 impl<'a> CurvedSparse<'a> {
+    /// Under a curvature of these shares.
     pub fn new(
         x: SparseView<'a>,
-        members: Vec<(Option<usize>, usize, f64)>,
+        members: Vec<SparseMember>,
+        shares: &Matrix,
+        outputs: usize,
+        weights: Option<&'a [f64]>,
+    ) -> Self {
+        let (mut alone, mut by_rows) = (Vec::new(), Vec::new());
+        if outputs == 1 {
+            let weight = |i: usize| weights.map_or(1.0, |w| w[i]);
+            let own = shares.column(0).iter().enumerate();
+            alone.extend(own.map(|(i, s)| weight(i) * (s * (1.0 - s))));
+        } else {
+            by_rows.extend((0..x.rows()).flat_map(|i| (0..outputs).map(move |c| shares[(i, c)])));
+        }
+        Self { x, outputs, members, shares: by_rows, weights, alone }
+    }
+
+    /// Under the curvature where a likelihood is now.
+    pub fn at(
+        x: SparseView<'a>,
+        members: Vec<SparseMember>,
         likelihood: &dyn Smooth,
         weights: Option<&'a [f64]>,
     ) -> Self {
-        let outputs = likelihood.outputs();
-        let (mut alone, mut shares) = (Vec::new(), Vec::new());
-        if outputs == 1 {
-            alone = weighted_curvature(likelihood, weights, 0, 0);
-        } else if let Some(s) = likelihood.shares() {
-            shares.extend((0..x.rows()).flat_map(|i| (0..outputs).map(move |c| s[(i, c)])));
-        }
-        Self { x, outputs, members, shares, weights, alone }
+        let none = Matrix::zeros(x.rows(), likelihood.outputs());
+        let shares = likelihood.shares().unwrap_or(&none);
+        Self::new(x, members, shares, likelihood.outputs(), weights)
     }
 
-    fn curvature(&self, i: usize, a: usize, b: usize) -> f64 {
+    /// That of an output with itself.
+    fn curvature(&self, i: usize, output: usize) -> f64 {
         if self.outputs == 1 {
             return self.alone[i];
         }
-        let shares = &self.shares[i * self.outputs..][..self.outputs];
-        let own = if a == b { 1.0 - shares[b] } else { -shares[b] };
-        self.weights.map_or(1.0, |w| w[i]) * shares[a] * own
+        let share = self.shares[i * self.outputs + output];
+        self.weights.map_or(1.0, |w| w[i]) * share * (1.0 - share)
     }
 
     /// The rows where a column is not zero, with its values there.
     #[inline]
-    fn for_each(&self, k: usize, mut f: impl FnMut(usize, f64)) {
-        match self.members[k] {
+    fn for_each(&self, k: usize, f: impl FnMut(usize, f64)) {
+        self.for_each_of(self.members[k], f);
+    }
+
+    #[inline]
+    fn for_each_of(&self, member: SparseMember, mut f: impl FnMut(usize, f64)) {
+        match member {
             (Some(j), _, scale) => {
                 let (rows, values) = self.x.column_slices(j);
                 rows.iter().zip(values).for_each(|(&i, v)| f(i as usize, v / scale));
             }
             (None, ..) => (0..self.x.rows()).for_each(|i| f(i, 1.0)),
         }
+    }
+
+    /// The products of members, of which intercepts come first, with those before them: from
+    /// `from` on, the others being there already.
+    ///
+    /// A column meets in each of its rows only the members that are not zero there, so that all
+    /// of it costs as much as the squares of their numbers.
+    pub fn add_products(
+        &self,
+        members: &[SparseMember],
+        from: usize,
+        gram: &mut Gram,
+        observer: &dyn Observer,
+    ) -> Result<(), Interrupted> {
+        let free = members.iter().take_while(|m| m.0.is_none()).count();
+        let weight = |i: usize| self.weights.map_or(1.0, |w| w[i]);
+        // Of the same output, by rows and outputs; of all outputs, times their shares, by rows.
+        let key = |i: usize, output: usize| i * self.outputs + output;
+        let mut same = RowLists::new(self.x.rows() * self.outputs);
+        let mut all = RowLists::new(if self.outputs > 1 { self.x.rows() } else { 0 });
+        for &member in &members[free..] {
+            self.for_each_of(member, |i, _| {
+                same.expect(key(i, member.1));
+                if self.outputs > 1 {
+                    all.expect(i);
+                }
+            });
+        }
+        same.make_room();
+        all.make_room();
+        let mut products = vec![0.0; members.len()];
+        for (k, &member) in members.iter().enumerate() {
+            observer.check()?;
+            let output = member.1;
+            if k >= from {
+                products[..=k].fill(0.0);
+                let (first, own) = products[..=k].split_at_mut(free.min(k + 1));
+                self.for_each_of(member, |i, v| {
+                    if self.outputs == 1 {
+                        let curved = v * self.alone[i];
+                        first.iter_mut().for_each(|p| *p += curved);
+                        same.of(i).iter().for_each(|e| own[e.0 as usize] += curved * e.1);
+                        return;
+                    }
+                    let shares = &self.shares[i * self.outputs..][..self.outputs];
+                    let curved = v * shares[output] * weight(i);
+                    for (p, intercept) in first.iter_mut().zip(members) {
+                        *p -= curved * shares[intercept.1];
+                        *p += if intercept.1 == output { curved } else { 0.0 };
+                    }
+                    all.of(i).iter().for_each(|e| own[e.0 as usize] -= curved * e.1);
+                    let same = same.of(key(i, output)).iter();
+                    same.for_each(|e| own[e.0 as usize] += curved * e.1);
+                });
+                if k >= free {
+                    own[k - free] = self.square(member);
+                }
+                products[..=k].iter().enumerate().for_each(|(l, p)| gram.set(l, k, *p));
+            }
+            if k >= free {
+                let place = (k - free) as u32;
+                self.for_each_of(member, |i, v| {
+                    same.push(key(i, output), (place, v));
+                    if self.outputs > 1 {
+                        all.push(i, (place, v * self.shares[i * self.outputs + output]));
+                    }
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The product of a member with itself.
+    fn square(&self, member: SparseMember) -> f64 {
+        if let ((Some(j), _, scale), 1) = (member, self.outputs) {
+            let (rows, values) = self.x.column_slices(j);
+            let unit = 1.0 / scale;
+            let square = |(&i, v): (&u32, &f64)| (v * unit).powi(2) * self.alone[i as usize];
+            return rows.iter().zip(values).map(square).sum();
+        }
+        let mut square = 0.0;
+        self.for_each_of(member, |i, v| square += v * v * self.curvature(i, member.1));
+        square
+    }
+}
+
+/// What was appended to each of many lists, side by side.
+struct RowLists {
+    starts: Vec<usize>,
+    ends: Vec<usize>,
+    entries: Vec<(u32, f64)>,
+}
+
+impl RowLists {
+    fn new(lists: usize) -> Self {
+        Self { starts: Vec::new(), ends: vec![0; lists], entries: Vec::new() }
+    }
+
+    /// Says that one more entry will come.
+    fn expect(&mut self, list: usize) {
+        self.ends[list] += 1;
+    }
+
+    /// Once all are known that will come.
+    fn make_room(&mut self) {
+        let mut total = 0;
+        for end in &mut self.ends {
+            total += std::mem::replace(end, total);
+        }
+        self.starts.clone_from(&self.ends);
+        self.entries = vec![(0, 0.0); total];
+    }
+
+    #[inline]
+    fn push(&mut self, list: usize, entry: (u32, f64)) {
+        let end = &mut self.ends[list];
+        self.entries[*end] = entry;
+        *end += 1;
+    }
+
+    #[inline]
+    fn of(&self, list: usize) -> &[(u32, f64)] {
+        &self.entries[self.starts[list]..self.ends[list]]
     }
 }
 
@@ -106,27 +252,6 @@ impl WorkingColumns for CurvedSparse<'_> {
             own[output] -= change;
         });
     }
-
-    fn products(&self, chosen: &[usize]) -> Gram {
-        let mut gram = Gram::default();
-        gram.grow(chosen.len());
-        let mut dense = vec![0.0; self.x.rows()];
-        for (b, &k) in chosen.iter().enumerate() {
-            self.for_each(k, |i, v| dense[i] = v);
-            for (a, &l) in chosen[..=b].iter().enumerate() {
-                let (left, right) = (self.members[l].1, self.members[k].1);
-                let mut sum = 0.0;
-                self.for_each(l, |i, v| {
-                    if dense[i] != 0.0 {
-                        sum += v * dense[i] * self.curvature(i, left, right);
-                    }
-                });
-                gram.set(a, b, sum);
-            }
-            self.for_each(k, |i, _| dense[i] = 0.0);
-        }
-        gram
-    }
 }
 
 impl Curved for CurvedSparse<'_> {
@@ -138,19 +263,7 @@ impl Curved for CurvedSparse<'_> {
     }
 
     fn squares(&self) -> Vec<f64> {
-        let square = |k: usize| {
-            if let ((Some(j), _, scale), 1) = (self.members[k], self.outputs) {
-                let (rows, values) = self.x.column_slices(j);
-                let unit = 1.0 / scale;
-                let square = |(&i, v): (&u32, &f64)| (v * unit).powi(2) * self.alone[i as usize];
-                return rows.iter().zip(values).map(square).sum();
-            }
-            let mut square = 0.0;
-            let output = self.members[k].1;
-            self.for_each(k, |i, v| square += v * v * self.curvature(i, output, output));
-            square
-        };
-        (0..self.members.len()).map(square).collect()
+        self.members.iter().map(|&member| self.square(member)).collect()
     }
 }
 
@@ -188,20 +301,6 @@ impl<'a> CurvedPacked<'a> {
         Some(&self.values[k * self.rows..][..self.rows])
     }
 
-    /// The column of a coefficient, times the curvature of its output and another.
-    fn curved(&self, k: usize, other: usize) -> Vec<f64> {
-        let output = self.outputs[k];
-        let mut curved = self.own[output].clone();
-        if let (true, Some(shares)) = (output != other, self.shares) {
-            self.weighted_share(output, &mut curved);
-            curved.iter_mut().zip(shares.column(other)).for_each(|(c, s)| *c *= -s);
-        }
-        if let Some(x) = self.column(k) {
-            curved.iter_mut().zip(x).for_each(|(c, x)| *c *= x);
-        }
-        curved
-    }
-
     /// w s of an output.
     fn weighted_share(&self, output: usize, out: &mut Vec<f64>) {
         let Some(shares) = self.shares else { return };
@@ -236,20 +335,6 @@ impl WorkingColumns for CurvedPacked<'_> {
         for (a, residual) in others.filter(|(a, _)| *a != output) {
             add_multiple_of_product(step, &shared, shares.column(a), residual);
         }
-    }
-
-    fn products(&self, chosen: &[usize]) -> Gram {
-        let mut gram = Gram::default();
-        gram.grow(chosen.len());
-        for (b, &k) in chosen.iter().enumerate() {
-            for (a, &l) in chosen[..=b].iter().enumerate() {
-                let curved = self.curved(k, self.outputs[l]);
-                let product =
-                    self.column(l).map_or_else(|| curved.iter().sum(), |x| dot(x, &curved));
-                gram.set(a, b, product);
-            }
-        }
-        gram
     }
 }
 

@@ -1,7 +1,9 @@
 //! Second derivatives of −log p in the intercepts and the working coefficients, kept while they
 //! hold.
 
+use super::curved::{CurvedSparse, SparseMember};
 use super::gram::Gram;
+use crate::data::SparseView;
 use crate::design::Design;
 use crate::engine::{Interrupted, Observer};
 use crate::likelihood::Smooth;
@@ -51,6 +53,8 @@ pub(crate) enum Values<'a> {
     Narrow(&'a [f32]),
     /// As a design shows them.
     Of(&'a Design<'a>),
+    /// Sparse ones, scaled but not centred: the intercepts make up for it.
+    Sparse(SparseView<'a>, &'a Design<'a>),
 }
 
 impl Hessian {
@@ -74,7 +78,7 @@ impl Hessian {
         let outputs = likelihood.outputs();
         let now: Vec<Vec<f64>> =
             (0..outputs).map(|a| weighted_curvature(likelihood, weights, a, a)).collect();
-        let before = |a: usize| self.curvature.at(a, a, 0..now[a].len());
+        let before = |a: usize| self.curvature.at(a, 0..now[a].len());
         let size: f64 = (0..outputs).flat_map(before).sum();
         let factor = now.iter().flatten().sum::<f64>() / size;
         let each = (0..outputs).flat_map(|a| now[a].iter().zip(before(a)));
@@ -108,6 +112,20 @@ impl Hessian {
         }
         let (before, order) = (self.gram.order(), self.free + working.variables.len());
         self.gram.grow(order);
+        self.variables = working.variables.to_vec();
+        if before == order {
+            return Ok(&self.gram);
+        }
+        if let Values::Sparse(x, design) = working.values
+            && SparseCosts::of(x, working.variables, self.outputs()).is_by_rows()
+        {
+            let members = sparse_members(design, self.free, working.variables);
+            let Curvature { shares, weights } = &self.curvature;
+            let curved =
+                CurvedSparse::new(x, Vec::new(), shares, self.outputs(), weights.as_deref());
+            curved.add_products(&members, before, &mut self.gram, observer)?;
+            return Ok(&self.gram);
+        }
         let pairs = self.pairs(working, before);
         let mut products = std::mem::take(&mut self.products);
         products.resize_with(pairs.len(), Matrix::default);
@@ -119,35 +137,30 @@ impl Hessian {
             pair.write(products, &mut self.gram);
         }
         self.products = products;
-        self.variables = working.variables.to_vec();
         Ok(&self.gram)
     }
 
     /// Which products are missing where those before `before` are there.
     fn pairs(&self, working: &Working<'_>, before: usize) -> Vec<Pair> {
-        let outputs = self.outputs();
-        let mut members: Vec<Vec<Member>> = vec![Vec::new(); outputs];
-        for (output, own) in members.iter_mut().enumerate().take(self.free) {
-            own.push(Member { position: output, column: None });
-        }
-        for (k, v) in working.variables.iter().enumerate() {
-            let member = Member { position: self.free + k, column: Some(k) };
-            members[v / working.columns].push(member);
-        }
-        let mut pairs = Vec::new();
-        for a in 0..outputs {
-            for b in 0..outputs {
-                // Old columns of output a with fresh ones of b; fresh with fresh where a ≤ b.
-                let old = |m: &&Member| m.position < before;
-                let left = members[a].iter().filter(|m| old(m) || a <= b).copied();
-                let right = members[b].iter().filter(|m| !old(m)).copied();
-                let (left, right): (Vec<Member>, Vec<Member>) = (left.collect(), right.collect());
-                if !left.is_empty() && !right.is_empty() {
-                    pairs.push(Pair { a, b, lower: a == b && before == 0, left, right });
-                }
-            }
-        }
-        pairs
+        let intercept = |c: usize| Member { position: c, output: c, column: None };
+        let own = |(k, v): (usize, &usize)| {
+            let output = v / working.columns;
+            Member { position: self.free + k, output, column: Some(k) }
+        };
+        let own = working.variables.iter().enumerate().map(own);
+        let members: Vec<Member> = (0..self.free).map(intercept).chain(own).collect();
+        let pair = |of: Of, left: Vec<Member>| {
+            let right: Vec<Member> =
+                left.iter().filter(|m| m.position >= before).copied().collect();
+            (!right.is_empty()).then_some(Pair { of, left, right, lower: before == 0 })
+        };
+        let same = (0..self.outputs()).filter_map(|output| {
+            let own = members.iter().filter(|m| m.output == output);
+            pair(Of::One(output), own.copied().collect())
+        });
+        let same: Vec<Pair> = same.collect();
+        let others = if self.outputs() > 1 { pair(Of::Others, members) } else { None };
+        others.into_iter().chain(same).collect()
     }
 
     fn make<T: Factor + Narrowed>(
@@ -163,21 +176,33 @@ impl Hessian {
         let (mut left, mut right) = (Vec::new(), Vec::new());
         // Weights may be of any size; narrow numbers have less room. Outputs have the largest
         // curvature with themselves.
-        let own = (0..self.outputs()).flat_map(|a| self.curvature.at(a, a, 0..working.rows));
+        let own = (0..self.outputs()).flat_map(|a| self.curvature.at(a, 0..working.rows));
         let largest = own.fold(0.0, f64::max);
         let largest = if largest > 0.0 { largest } else { 1.0 };
         for start in (0..working.rows).step_by(ROWS) {
             observer.check()?;
             let rows = start..(start + ROWS).min(working.rows);
-            let mut filled: &[Member] = &[];
             for (pair, out) in pairs.iter().zip(&mut *products) {
-                let curvature = self.curvature.at(pair.a, pair.b, rows.clone());
-                let curvature: Vec<f64> = curvature.map(|c| c / largest).collect();
-                working.fill::<T>(&pair.right, rows.clone(), &curvature, &mut right);
-                let in_place = working.in_place(&pair.left, rows.start);
-                if in_place.is_none() && filled != pair.left {
-                    working.fill::<T>(&pair.left, rows.clone(), &ONES[..rows.len()], &mut left);
-                    filled = &pair.left;
+                let factors: Vec<Vec<f64>> = match pair.of {
+                    Of::One(a) => {
+                        let curvature = self.curvature.at(a, rows.clone());
+                        vec![curvature.map(|c| c / largest).collect()]
+                    }
+                    Of::Others => (0..self.outputs())
+                        .map(|a| self.curvature.weighted_share(a, rows.clone(), largest))
+                        .collect(),
+                };
+                working.fill::<T>(&pair.right, rows.clone(), &factors, &mut right);
+                let in_place = match pair.of {
+                    Of::One(_) => working.in_place(&pair.left, rows.start),
+                    Of::Others => None,
+                };
+                if in_place.is_none() {
+                    let factors: Vec<&[f64]> = match pair.of {
+                        Of::One(_) => vec![&ONES[..rows.len()]],
+                        Of::Others => self.curvature.shares_of(rows.clone()),
+                    };
+                    working.fill::<T>(&pair.left, rows.clone(), &factors, &mut left);
                 }
                 let left = in_place.unwrap_or((&left, rows.len()));
                 add_products(out, largest, rows.len(), left, &right, pair.lower);
@@ -209,42 +234,67 @@ impl Curvature {
         Self { shares, weights: weights.map(<[f64]>::to_vec) }
     }
 
-    /// That of outputs a and b, for some of the rows.
-    fn at(&self, a: usize, b: usize, rows: Range<usize>) -> impl Iterator<Item = f64> {
-        let same = f64::from(u8::from(a == b));
+    /// That of an output with itself, for some of the rows.
+    fn at(&self, a: usize, rows: Range<usize>) -> impl Iterator<Item = f64> {
         let weights = self.weights.as_deref();
-        let (left, right) = (self.shares.column(a), self.shares.column(b));
-        rows.map(move |i| weights.map_or(1.0, |w| w[i]) * (left[i] * (same - right[i])))
+        let shares = self.shares.column(a);
+        rows.map(move |i| weights.map_or(1.0, |w| w[i]) * (shares[i] * (1.0 - shares[i])))
+    }
+
+    /// Those of all outputs, for some of the rows.
+    fn shares_of(&self, rows: Range<usize>) -> Vec<&[f64]> {
+        (0..self.shares.columns()).map(|a| &self.shares.column(a)[rows.clone()]).collect()
+    }
+
+    /// w s of an output, for some of the rows, over a number.
+    fn weighted_share(&self, a: usize, rows: Range<usize>, over: f64) -> Vec<f64> {
+        let weights = self.weights.as_deref();
+        let share = |i: usize| self.shares.column(a)[i] * weights.map_or(1.0, |w| w[i]) / over;
+        rows.map(share).collect()
     }
 }
 
-/// A place in the matrix, with its packed column, or none for an intercept.
+/// A place in the matrix, its output, and its packed column, or none for an intercept.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Member {
     position: usize,
+    output: usize,
     column: Option<usize>,
 }
 
-/// Products to make: columns of output a with columns of output b.
+/// Products to make.
 struct Pair {
-    a: usize,
-    b: usize,
+    of: Of,
     left: Vec<Member>,
     right: Vec<Member>,
     /// Whether both are the same, and the lower triangle is enough.
     lower: bool,
 }
 
+/// The outputs of columns that are multiplied.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Of {
+    /// One, under its curvature w s (1 − s): as a difference of products it would lose its digits
+    /// where s is near 1.
+    One(usize),
+    /// Different ones, under −w s_a s_b: columns times their shares, all of them at once.
+    Others,
+}
+
 impl Pair {
     fn write(&self, products: &Matrix, gram: &mut Gram) {
         // By blocks, so that the mirror image is written to few places at a time.
         const BLOCK: usize = 64;
+        let sign = if self.of == Of::Others { -1.0 } else { 1.0 };
         for first in (0..self.left.len()).step_by(BLOCK) {
             let last = (first + BLOCK).min(self.left.len());
             for (j, right) in self.right.iter().enumerate() {
                 let first = if self.lower { first.max(j) } else { first };
                 for i in first..last {
-                    gram.set(self.left[i].position, right.position, products[(i, j)]);
+                    let left = &self.left[i];
+                    if self.of != Of::Others || left.output != right.output {
+                        gram.set(left.position, right.position, sign * products[(i, j)]);
+                    }
                 }
             }
         }
@@ -252,7 +302,7 @@ impl Pair {
 }
 
 /// What packed numbers are narrowed to.
-trait Narrowed: Sized {
+trait Narrowed: Copy {
     fn narrowed(value: f64) -> Self;
 
     /// Values that are narrow already, if they are as narrow as these.
@@ -302,14 +352,16 @@ impl Working<'_> {
         follow.then(|| (&values[first * self.rows + row..], self.rows))
     }
 
+    /// Rows of columns, each times the factors of its output, or of all where there is one list.
     fn fill<T: Narrowed>(
         &self,
         members: &[Member],
         rows: Range<usize>,
-        factors: &[f64],
+        factors: &[impl AsRef<[f64]>],
         out: &mut Vec<T>,
     ) {
         out.clear();
+        let of = |member: &Member| if factors.len() == 1 { 0 } else { member.output };
         let mut tile = Tile::default();
         if let Values::Of(design) = self.values {
             let chosen = members.iter().filter_map(|m| m.column);
@@ -317,28 +369,95 @@ impl Working<'_> {
             design.fill(rows.clone(), &chosen, &mut tile);
         }
         let mut shown = 0;
-        let narrow: Vec<f32> = match self.values {
-            Values::Narrow(_) => factors.iter().map(|f| *f as f32).collect(),
-            Values::Packed(_) | Values::Of(_) => Vec::new(),
+        let narrow: Vec<Vec<f32>> = match self.values {
+            Values::Narrow(_) => {
+                let narrow = |f: &[f64]| f.iter().map(|f| *f as f32).collect();
+                factors.iter().map(|f| narrow(f.as_ref())).collect()
+            }
+            _ => Vec::new(),
         };
         for member in members {
+            let factors = factors[of(member)].as_ref();
             match (member.column, &self.values) {
                 (Some(k), Values::Packed(values)) => {
                     let column = values[k * self.rows..][rows.clone()].iter().zip(factors);
                     out.extend(column.map(|(v, f)| T::narrowed(v * f)));
                 }
                 (Some(k), Values::Narrow(values)) => {
-                    T::append(&values[k * self.rows..][rows.clone()], &narrow, out);
+                    T::append(&values[k * self.rows..][rows.clone()], &narrow[of(member)], out);
                 }
                 (Some(_), Values::Of(_)) => {
                     let column = factors.iter().enumerate();
                     out.extend(column.map(|(i, f)| T::narrowed(tile.get(i, shown) * f)));
                     shown += 1;
                 }
+                (Some(k), Values::Sparse(x, design)) => {
+                    let j = self.variables[k] % self.columns;
+                    let (at, values) = x.column_slices(j);
+                    let first = at.partition_point(|&i| (i as usize) < rows.start);
+                    let last = at.partition_point(|&i| (i as usize) < rows.end);
+                    let (before, scale) = (out.len(), design.units(j).1);
+                    out.resize(before + rows.len(), T::narrowed(0.0));
+                    for (&i, v) in at[first..last].iter().zip(&values[first..last]) {
+                        let i = i as usize - rows.start;
+                        out[before + i] = T::narrowed(v / scale * factors[i]);
+                    }
+                }
                 (None, _) => out.extend(factors.iter().map(|f| T::narrowed(*f))),
             }
         }
     }
+}
+
+/// What is done with sparse working columns costs, in the time that one value takes.
+pub(super) struct SparseCosts {
+    /// Their products, where columns meet in rows.
+    by_rows: f64,
+    /// Their products, some rows of them at a time made dense.
+    by_tiles: f64,
+    /// A sweep over them.
+    pub sweep: f64,
+}
+
+impl SparseCosts {
+    pub fn of(x: SparseView<'_>, variables: &[usize], outputs: usize) -> Self {
+        let mut met = vec![0_u32; x.rows()];
+        let (mut meetings, mut stored) = (0.0, 0.0);
+        for v in variables {
+            let (rows, _) = x.column_slices(v % x.columns());
+            stored += rows.len() as f64;
+            for &i in rows {
+                met[i as usize] += 1;
+                meetings += f64::from(met[i as usize]);
+            }
+        }
+        let (rows, all, outputs) = (x.rows() as f64, variables.len() as f64, outputs as f64);
+        Self {
+            by_rows: if outputs > 1.0 { 4.0 * meetings } else { 2.0 * meetings },
+            by_tiles: rows * all * (all / 40.0 + 4.0),
+            sweep: (2.0 + 0.6 * outputs) * stored,
+        }
+    }
+
+    pub fn products(&self) -> f64 {
+        self.by_rows.min(self.by_tiles)
+    }
+
+    fn is_by_rows(&self) -> bool {
+        self.by_rows < self.by_tiles
+    }
+}
+
+/// Intercepts, then coefficients, of sparse columns.
+pub(super) fn sparse_members(
+    design: &Design<'_>,
+    free: usize,
+    variables: &[usize],
+) -> Vec<SparseMember> {
+    let columns = design.raw().columns();
+    let intercepts = (0..free).map(|c| (None, c, 1.0));
+    let member = |v: &usize| (Some(v % columns), v / columns, design.units(v % columns).1);
+    intercepts.chain(variables.iter().map(member)).collect()
 }
 
 /// Row weights times curvature.

@@ -33,6 +33,7 @@ use crate::linalg::{Matrix, add_combination, axpy, dot};
 use columns::{ColumnDescent, Gathered, MAX_SWEEPS, PackedWorking, Residuals, SparseWorking};
 use componentwise::Components;
 use gram::Gram;
+use hessian::SparseCosts;
 use narrow::NarrowWorking;
 use penalty::{DualPoint, best_dual_point};
 use quadratic::{Factored, Quadratic};
@@ -109,6 +110,8 @@ pub(crate) struct Coordinate<'a> {
     precise: bool,
     /// Part of what single coefficients could gain that the next step may leave.
     inexact: f64,
+    /// Part of the largest curvature there can be that is added in Newton's steps.
+    damping: f64,
     /// The rows in single precision, for penalties that are all L2.
     narrow_rows: Option<NarrowRows>,
     /// All columns in single precision, and how many were looked at so far.
@@ -161,6 +164,7 @@ impl<'a> Coordinate<'a> {
             factored: None,
             precise: false,
             inexact: 0.0,
+            damping: 0.0,
             narrow_rows: None,
             narrow_columns: None,
             looked: 0,
@@ -456,7 +460,7 @@ impl<'a> Coordinate<'a> {
             let reach = self.reach(penalty)?;
             self.look_around(&alive, |j| reach * penalty.l1[j])?;
             let ends = (!moved && !grown || tightness < 1e-4) && !is_past(self.deadline);
-            if self.is_narrow() && (ends || !grown && gap > 0.5 * last_gap) {
+            if self.may_be_more_precise() && (ends || !grown && gap > 0.5 * last_gap) {
                 // What single precision has no digits for.
                 (self.precise, last_gap) = (true, gap);
                 continue;
@@ -629,7 +633,14 @@ impl<'a> Coordinate<'a> {
     fn descend(&mut self, penalty: &Penalty, tolerance: f64, gap: f64) -> Result<bool> {
         if !self.likelihood.is_quadratic() {
             // A step costs more than the pass over all columns that would show what is missing.
-            let large = self.working.len().pow(2) as f64 > PRODUCT_SPEED * self.beta.len() as f64;
+            let large = match self.design.raw().as_sparse() {
+                Some(x) => {
+                    let outputs = self.eta.columns();
+                    let costs = SparseCosts::of(x, self.working.columns(), outputs);
+                    costs.products() > (x.stored() * outputs) as f64
+                }
+                None => self.working.len().pow(2) as f64 > PRODUCT_SPEED * self.beta.len() as f64,
+            };
             let enough = if large { ENOUGH.1 } else { ENOUGH.0 };
             let (least, tolerance) = (tolerance, tolerance.max(enough * gap));
             return match self.descend_by_gradients(penalty, 5.0 * least)? {
@@ -704,6 +715,12 @@ impl<'a> Coordinate<'a> {
     /// A sweep over a column costs as much as this many products.
     fn products_per_sweep(&self) -> f64 {
         PRODUCTS_PER_SWEEP * if self.is_narrow() { 0.5 } else { 1.0 }
+    }
+
+    /// Whether something is done in single precision that need not be.
+    fn may_be_more_precise(&self) -> bool {
+        let sparse_products = !self.working.is_dense() && !self.likelihood.is_quadratic();
+        self.is_narrow() || sparse_products && !self.precise
     }
 
     /// Whether sweeps take columns in single precision.

@@ -117,7 +117,7 @@ impl WorkingColumns for NarrowWorking<'_> {
         }
     }
 
-    fn products(&self, chosen: &[usize]) -> Gram {
+    fn products(&self, chosen: &[usize]) -> Option<Gram> {
         let mut gram = Gram::default();
         gram.grow(chosen.len());
         for (b, &k) in chosen.iter().enumerate() {
@@ -127,6 +127,6 @@ impl WorkingColumns for NarrowWorking<'_> {
                 gram.set(a, b, self.pulls[l] - self.pull(l, &there));
             }
         }
-        gram
+        Some(gram)
     }
 }

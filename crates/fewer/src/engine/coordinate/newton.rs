@@ -5,10 +5,11 @@
 
 use super::columns::{ColumnDescent, MAX_SWEEPS, Residuals, WorkingColumns};
 use super::curved::{Curved, CurvedPacked, CurvedSparse};
-use super::hessian::{Change, Hessian, Values, Working};
+use super::hessian::{Change, Hessian, SparseCosts, Values, Working, sparse_members};
 use super::narrow::NarrowWorking;
 use super::penalty::{Penalty, best_dual_point};
 use super::quadratic::Quadratic;
+use super::smooth::NARROW_PART;
 use super::{Coordinate, gap_by_pulls, is_past};
 use crate::data::SparseView;
 use crate::error::Result;
@@ -20,10 +21,21 @@ const MAX_STEPS: usize = 50;
 const MAX_HALVINGS: usize = 40;
 /// Part of the predicted decrease that a step must keep.
 const ARMIJO: f64 = 1e-4;
+/// Halvings after which a step is damped instead, by this part of the largest curvature at least,
+/// and less by this part after each that went all the way.
+const FEW_HALVINGS: usize = 4;
+const LEAST_DAMPING: f64 = 1e-3;
+const LESS_DAMPING: f64 = 0.1;
+/// Part of the empty model's objective that no step can close where there is no curvature.
+const FLAT: f64 = 1e-6;
 /// Second derivatives are used again while the curvature has changed by no more than this part
 /// but for a factor, and if there are more columns than so few.
 const STALE: f64 = 0.1;
 const FEW: usize = 50;
+/// With more columns than so many second derivatives cost far more than a step: where they hold,
+/// others would not do better, and a step leaves so much less.
+const MANY: usize = 1000;
+const EXACT: f64 = 1e-4;
 /// Pulls below this part of the penalty are not expected to move a coefficient away from zero.
 const IDLE: f64 = 0.9;
 /// Part of what single coefficients could gain that a step may leave, and the gap, as a part of the
@@ -37,8 +49,12 @@ fn left_to_gain(penalty: &Penalty, squares: &[f64], beta: &[f64], pulls: &[f64])
         let best = penalty.minimiser(k, pulls[k] + h * beta[k], h);
         0.5 * (h + penalty.l2[k]) * (best - beta[k]).powi(2)
     };
-    squares.iter().enumerate().filter(|(_, h)| **h > 0.0).map(gain).sum()
+    let curved = |(k, h): &(usize, &f64)| **h + penalty.l2[*k] > 0.0;
+    squares.iter().enumerate().filter(curved).map(gain).sum()
 }
+
+/// A factor of order k takes k³ over this, in the time that a sparse value takes.
+const FACTOR_SPEED: f64 = 60.0;
 
 /// The step taken last.
 struct Taken {
@@ -48,6 +64,9 @@ struct Taken {
     invisible: bool,
     /// Whether the second derivatives were made for it.
     fresh: bool,
+    /// Whether the step before it had closed nothing, for which single precision is to blame if
+    /// it happens again.
+    idle: bool,
 }
 
 impl Coordinate<'_> {
@@ -57,7 +76,7 @@ impl Coordinate<'_> {
         let mut variables = self.working.columns().to_vec();
         let mut own = self.own_penalty(&variables, penalty);
         let mut moved = false;
-        let mut last = Taken { gap: f64::INFINITY, invisible: false, fresh: false };
+        let mut last = Taken { gap: f64::INFINITY, invisible: false, fresh: false, idle: false };
         for _ in 0..MAX_STEPS {
             self.observer.check()?;
             if is_past(self.deadline) {
@@ -66,17 +85,19 @@ impl Coordinate<'_> {
             let mut pulls = self.working_pulls(&variables);
             let gap = self.working_gap(&variables, &own, &pulls);
             let slow = gap > 0.3 * last.gap;
-            let swept = self.hessian.is_none() && last.fresh;
-            // A step that the curvature cannot be blamed for.
-            self.precise |= gap > 0.8 * last.gap
+            let swept = self.hessian.is_none() && last.fresh && self.working.is_dense();
+            // A step that the curvature cannot be blamed for; far from the end the gap may rise.
+            let idle = gap > 0.8 * last.gap
                 && (swept
                     || last.fresh
                         && self
                             .hessian
                             .as_ref()
                             .is_some_and(|h| self.change_of(h).part <= 0.1 * STALE));
+            self.precise |= idle && (last.idle || self.working.is_dense());
             // Steps too small to be seen in the objective are taken while the gap closes.
-            if gap <= tolerance || last.invisible && last.fresh && gap > 0.5 * last.gap {
+            let still = last.invisible && last.fresh && self.damping == 0.0;
+            if gap <= tolerance || still && gap > 0.5 * last.gap {
                 self.travel();
                 let free = self.intercept_count();
                 for (&v, &pull) in variables.iter().zip(&pulls[free..]) {
@@ -86,21 +107,25 @@ impl Coordinate<'_> {
             }
             // Nearer the end steps are more exact, and the last one leaves almost nothing.
             self.inexact = INEXACT * (gap / (NEAR * self.null)).powi(2).clamp(1e-10, 1.0);
-            let kept = self.hessian.as_ref().filter(|_| !slow);
-            let held = kept.and_then(|h| self.still_holds(h, &variables));
+            let held = self.hessian.as_ref().and_then(|h| self.still_holds(h, &variables, slow));
             if self.leave_idle(&own, &mut pulls) {
                 variables = self.working.columns().to_vec();
                 own = self.own_penalty(&variables, penalty);
             }
             let (step, fresh) = self.step(&variables, &own, &pulls, held)?;
-            match self.search_along(&variables, &own, &pulls, &step) {
+            let damping = self.damping;
+            match self.search_along(&variables, &own, &pulls, &step, fresh) {
                 Some(invisible) => {
                     // Where a new penalty begins all pulls exceed it alike: the gap is small, and
                     // says nothing of the first step.
+                    if invisible && gap > FLAT * self.null {
+                        self.damping = 1.0;
+                    }
                     let gap = if moved { gap } else { f64::INFINITY };
                     moved |= step.iter().any(|s| *s != 0.0);
-                    last = Taken { gap, invisible, fresh };
+                    last = Taken { gap, invisible, fresh, idle };
                 }
+                None if self.damping > damping => {}
                 None if fresh && self.precise => break,
                 None => (self.hessian, self.precise) = (None, self.precise || fresh),
             }
@@ -113,7 +138,7 @@ impl Coordinate<'_> {
     /// did; `pulls` lose theirs.
     fn leave_idle(&mut self, own: &Penalty, pulls: &mut Vec<f64>) -> bool {
         let variables = self.working.columns();
-        if !self.working.is_dense() || variables.len() <= FEW {
+        if variables.len() <= FEW {
             return false;
         }
         let free = self.intercept_count();
@@ -121,7 +146,10 @@ impl Coordinate<'_> {
             self.beta[variables[k]] != 0.0 || own.pull(pulls[free + k]) >= IDLE * own.l1[free + k]
         };
         let kept: Vec<usize> = (0..variables.len()).filter(|&k| busy(k)).collect();
-        if 2 * kept.len() > variables.len() || self.newton_sweeps_worth(variables) > 0 {
+        let most = if variables.len() > MANY { 0.9 } else { 0.5 };
+        if kept.len() as f64 > most * variables.len() as f64
+            || self.newton_sweeps_worth(variables) > 0
+        {
             return false;
         }
         let left = kept.iter().map(|&k| pulls[free + k]);
@@ -142,9 +170,6 @@ impl Coordinate<'_> {
         pulls: &[f64],
         held: Option<f64>,
     ) -> Result<(Vec<f64>, bool)> {
-        if let Some(x) = self.design.raw().as_sparse() {
-            return Ok((self.sparse_newton_step(x, variables, own)?, true));
-        }
         let kept = self.hessian.take();
         let kept = match (kept, held) {
             (Some(kept), Some(factor)) => {
@@ -153,12 +178,18 @@ impl Coordinate<'_> {
             (kept, _) => kept,
         };
         let budget = self.newton_sweeps_worth(variables);
-        if budget == 0 {
+        if budget == 0 || self.damping > 0.0 {
             self.spent = 0.0;
             let hessian = self.new_hessian(kept);
             return Ok((self.newton_step(hessian, 1.0, variables, own, pulls)?, true));
         }
         self.hessian = kept;
+        if let Some(x) = self.design.raw().as_sparse() {
+            let (step, sweeps) = self.sparse_newton_step(x, variables, own, budget)?;
+            let costs = SparseCosts::of(x, variables, self.eta.columns());
+            self.spent += sweeps as f64 * costs.sweep;
+            return Ok((step, true));
+        }
         let (free, columns) = (self.intercept_count(), self.squares.len());
         let outputs = (0..free).chain(variables.iter().map(|v| v / columns)).collect();
         let (rows, weights) = (self.design.rows(), self.design.weights());
@@ -194,13 +225,18 @@ impl Coordinate<'_> {
     }
 
     /// What second derivatives made earlier are to be multiplied by, if they are still good for a
-    /// step, given that for few columns, or where many are missing, new ones cost little more.
-    fn still_holds(&self, hessian: &Hessian, variables: &[usize]) -> Option<f64> {
+    /// step, given that for few columns, or where many are missing, new ones cost little more, and
+    /// that they may be why steps are slow.
+    fn still_holds(&self, hessian: &Hessian, variables: &[usize], slow: bool) -> Option<f64> {
         let Change { factor, part } = self.change_of(hessian);
         let missing = hessian.missing(variables) as f64 / variables.len() as f64;
-        let holds =
-            variables.len() > FEW && part <= if missing > 0.2 { 0.1 * STALE } else { STALE };
-        holds.then_some(factor)
+        let stale = match variables.len() {
+            ..=FEW => return None,
+            ..=MANY if slow => return None,
+            _ if missing > 0.2 || slow => 0.1 * STALE,
+            _ => STALE,
+        };
+        (part <= stale).then_some(factor)
     }
 
     /// No penalty on the intercepts, then that of the working coefficients.
@@ -285,22 +321,24 @@ impl Coordinate<'_> {
         own: &Penalty,
         pulls: &[f64],
     ) -> Result<Vec<f64>> {
-        let narrow = self.pack_narrow();
-        if !narrow {
+        let sparse = self.design.raw().as_sparse();
+        let narrow = sparse.is_none() && self.pack_narrow();
+        if sparse.is_none() && !narrow {
             self.working.pack(self.design);
         }
-        let working = Working {
-            rows: self.design.rows(),
-            columns: self.squares.len(),
-            variables,
-            values: if narrow {
-                Values::Narrow(self.working.narrow())
-            } else {
-                Values::Packed(self.working.packed())
-            },
+        let values = match sparse {
+            Some(x) => Values::Sparse(x, self.design),
+            None if narrow => Values::Narrow(self.working.narrow()),
+            None => Values::Packed(self.working.packed()),
         };
-        let gram = hessian.of(&working, self.observer)?;
+        let (rows, columns) = (self.design.rows(), self.squares.len());
+        let gram = hessian.of(&Working { rows, columns, variables, values }, self.observer)?;
         let start = self.working_values(variables);
+        let mut pulls = pulls.to_vec();
+        if sparse.is_some() {
+            self.uncentre(variables, &mut pulls);
+        }
+        let own = &self.damped(own, variables, &start, &mut pulls);
         // A factor of a matrix with squares on its diagonal serves again if these stay.
         let near = (factor - 1.0).abs() <= STALE && own.l2.iter().any(|l2| *l2 > 0.0);
         let factor = if near { 1.0 } else { factor };
@@ -309,7 +347,9 @@ impl Coordinate<'_> {
         let (mut beta, mut q) =
             (start.clone(), pulls.iter().map(|q| q / factor).collect::<Vec<f64>>());
         let squares: Vec<f64> = (0..gram.order()).map(|k| gram.diagonal(k)).collect();
-        let enough = self.inexact * left_to_gain(own, &squares, &beta, &q);
+        // What second derivatives cost is to be made the most of.
+        let exact = if variables.len() > MANY { EXACT } else { 1.0 };
+        let enough = exact * self.inexact * left_to_gain(own, &squares, &beta, &q);
         let deadline = self.deadline;
         let done = |beta: &[f64], q: &[f64]| {
             is_past(deadline) || left_to_gain(own, &squares, beta, q) <= enough
@@ -320,7 +360,38 @@ impl Coordinate<'_> {
         quadratic.solve(&mut beta, &mut q, &done)?;
         self.factored = quadratic.factored;
         self.hessian = Some(hessian);
-        Ok(beta.iter().zip(&start).map(|(b, s)| b - s).collect())
+        let mut step: Vec<f64> = beta.iter().zip(&start).map(|(b, s)| b - s).collect();
+        if sparse.is_some() {
+            self.centre(variables, &mut step);
+        }
+        Ok(step)
+    }
+
+    /// The penalty with that of going away from `start`, a part of the largest curvature there can
+    /// be, and pulls to match: where probabilities are near 0 or 1 the likelihood is flat, and its
+    /// second-order model has its minimum where nothing is known of it.
+    fn damped(
+        &self,
+        own: &Penalty,
+        variables: &[usize],
+        start: &[f64],
+        pulls: &mut [f64],
+    ) -> Penalty {
+        let mut own = own.clone();
+        if self.damping == 0.0 {
+            return own;
+        }
+        let rows = self.design.rows() as f64;
+        let total = self.design.weights().map_or(rows, |w| w.iter().sum());
+        let squares = variables.iter().map(|&v| self.square(v));
+        let squares = std::iter::repeat_n(total, self.intercept_count()).chain(squares);
+        // Böhning 1992: ½ bounds the curvature of each row.
+        for (k, square) in squares.enumerate() {
+            let price = 0.5 * self.damping * square;
+            own.l2[k] += price;
+            pulls[k] += price * start[k];
+        }
+        own
     }
 
     /// The minimum of the second-order model, found by descent over the rows in so many sweeps at
@@ -358,42 +429,74 @@ impl Coordinate<'_> {
         x: SparseView<'_>,
         variables: &[usize],
         own: &Penalty,
-    ) -> Result<Vec<f64>> {
-        let columns = self.squares.len();
-        let free = self.intercept_count();
-        let intercepts = (0..free).map(|c| (None, c, 1.0));
-        let scale = |j: usize| self.design.units(j).1;
-        let members =
-            variables.iter().map(|&v| (Some(v % columns), v / columns, scale(v % columns)));
-        let members = intercepts.chain(members).collect();
-        let curved = CurvedSparse::new(x, members, &*self.likelihood, self.design.weights());
+        budget: usize,
+    ) -> Result<(Vec<f64>, usize)> {
+        let members = sparse_members(self.design, self.intercept_count(), variables);
+        let curved = CurvedSparse::at(x, members, &*self.likelihood, self.design.weights());
         let from = (curved.residuals(&*self.likelihood), &curved.squares()[..]);
-        let (mut step, _) = self.step_by_columns(&curved, from, variables, own, MAX_SWEEPS)?;
-        // The design's columns are centred: what that takes away the intercepts give back.
-        for (k, &v) in variables.iter().enumerate().filter(|_| free > 0) {
-            let (centre, scale) = self.design.units(v % columns);
-            step[v / columns] += step[free + k] * centre / scale;
+        let (mut step, sweeps) = self.step_by_columns(&curved, from, variables, own, budget)?;
+        self.centre(variables, &mut step);
+        Ok((step, sweeps))
+    }
+
+    /// Turns pulls on coefficients of centred columns into those of sparse ones, not centred.
+    fn uncentre(&self, variables: &[usize], pulls: &mut [f64]) {
+        let (free, pulls) = pulls.split_at_mut(self.intercept_count());
+        if free.is_empty() {
+            return;
         }
-        Ok(step)
+        for (pull, v) in pulls.iter_mut().zip(variables) {
+            let (centre, scale) = self.design.units(v % self.squares.len());
+            *pull += free[v / self.squares.len()] * centre / scale;
+        }
+    }
+
+    /// The design's columns are centred: what that takes away the intercepts give back.
+    fn centre(&self, variables: &[usize], step: &mut [f64]) {
+        let (free, step) = step.split_at_mut(self.intercept_count());
+        if free.is_empty() {
+            return;
+        }
+        for (step, v) in step.iter().zip(variables) {
+            let (centre, scale) = self.design.units(v % self.squares.len());
+            free[v / self.squares.len()] += step * centre / scale;
+        }
     }
 
     /// How many sweeps over the rows cost as much as the second derivatives that are missing.
     fn newton_sweeps_worth(&self, variables: &[usize]) -> usize {
-        let all = variables.len() as f64;
-        let visit = 0.4 + 0.6 * self.eta.columns() as f64;
-        let cost = all * all / self.products_per_sweep();
-        let worth = ((cost - self.spent) / (visit * all)) as usize;
-        if worth < 5 { 0 } else { worth }
+        let (cost, sweep) = match self.design.raw().as_sparse() {
+            Some(x) => {
+                if 8 * variables.len().pow(2) > self.memory_limit / NARROW_PART {
+                    return MAX_SWEEPS;
+                }
+                let costs = SparseCosts::of(x, variables, self.eta.columns());
+                let kept = variables.iter().filter(|&&v| self.beta[v] != 0.0).count() as f64;
+                (costs.products() + kept.powi(3) / FACTOR_SPEED, costs.sweep)
+            }
+            None => {
+                let all = variables.len() as f64;
+                let visit = 0.4 + 0.6 * self.eta.columns() as f64;
+                (all * all / self.products_per_sweep(), visit * all)
+            }
+        };
+        // Sweeps that follow several outputs get on slowly.
+        let sparse = self.design.raw().as_sparse().is_some();
+        let few = if sparse && self.eta.columns() > 1 { 50 } else { 5 };
+        let worth = ((cost - self.spent) / sweep) as usize;
+        if worth < few { 0 } else { worth }
     }
 
-    /// Goes along a step as far as the objective falls; nothing if it does not, else whether the
-    /// fall is lost in rounding.
+    /// Goes along a step as far as the objective falls; nothing if it does not soon, else whether
+    /// the fall is lost in rounding. A step with fresh second derivatives that fails is damped next
+    /// time.
     fn search_along(
         &mut self,
         variables: &[usize],
         own: &Penalty,
         pulls: &[f64],
         step: &[f64],
+        fresh: bool,
     ) -> Option<bool> {
         let (rows, columns) = (self.design.rows(), self.squares.len());
         let mut direction = Matrix::zeros(rows, self.eta.columns());
@@ -426,12 +529,18 @@ impl Coordinate<'_> {
         let noise = 1e-15 * (value.abs() + penalty);
         let from = self.eta.clone();
         let mut t = 1.0;
-        for _ in 0..MAX_HALVINGS {
+        // A shorter way in the same direction is worse than one that the flat parts do not lead.
+        let halvings = if fresh && self.damping == 1.0 { MAX_HALVINGS } else { FEW_HALVINGS };
+        for _ in 0..halvings {
             let moved = from.as_slice().iter().zip(direction.as_slice());
             self.eta.as_mut_slice().iter_mut().zip(moved).for_each(|(e, (f, d))| *e = f + t * d);
             self.likelihood.update(&self.eta);
             let change = self.likelihood.value() - value + penalty_at(t) - penalty;
             if change <= ARMIJO * t * predicted.min(0.0) + noise {
+                self.damping = if t == 1.0 { self.damping * LESS_DAMPING } else { self.damping };
+                if self.damping < LEAST_DAMPING {
+                    self.damping = 0.0;
+                }
                 for (k, &v) in variables.iter().enumerate() {
                     let gone = t == 1.0 && self.beta[v] == -step[k];
                     self.beta[v] = if gone { 0.0 } else { self.beta[v] + t * step[k] };
@@ -442,6 +551,9 @@ impl Coordinate<'_> {
                 return Some(predicted > -noise);
             }
             t *= 0.5;
+        }
+        if fresh {
+            self.damping = (self.damping / LESS_DAMPING).clamp(LEAST_DAMPING, 1.0);
         }
         self.eta = from;
         self.likelihood.update(&self.eta);

@@ -132,7 +132,7 @@ impl<'a> Quadratic<'a> {
         let mut decrease = 0.0;
         for &k in order {
             let h = self.gram.diagonal(k);
-            if h <= 0.0 {
+            if h + self.penalty.l2[k] <= 0.0 {
                 continue;
             }
             let old = beta[k];
