@@ -231,7 +231,8 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         x, array = self._inputs(X, reset=True)
         target = self._target(y, settings)
         rows = len(target[0] if isinstance(target, tuple) else target)
-        check_consistent_length(X, y)
+        if array is None or array.shape[0] != rows:
+            check_consistent_length(X, y)
         names = getattr(self, "feature_names_in_", None)
         problem: _core.Problem = {
             "x": x,

@@ -27,11 +27,15 @@ Target: TypeAlias = NDArray[np.float64] | tuple[NDArray[np.uintp], Labels]
 # What the core takes.
 Input: TypeAlias = Dense | Sparse | Table
 
+# Rows that are likely to show all classes.
+_FIRST = 500
+
 
 def classes_of(y: Any) -> tuple[NDArray[Any], NDArray[np.uintp]]:
     """Return the classes, sorted, and the position of each row's among them."""
     name = name_of(y) or "y"
-    y = column_or_1d(y, warn=True)
+    plain = type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biuf"
+    y = y if plain else column_or_1d(y, warn=True)
     missing: Any = ()
     if y.dtype.kind == "f":
         missing = np.flatnonzero(np.isnan(y))
@@ -43,13 +47,28 @@ def classes_of(y: Any) -> tuple[NDArray[Any], NDArray[np.uintp]]:
         )
     if y.dtype.kind == "f" and np.isinf(y).any():
         raise ValueError(f"Input y contains infinity; labels are expected in column '{name}'")
-    check_classification_targets(y)
-    classes, codes = np.unique(y, return_inverse=True)
+    if not plain:
+        check_classification_targets(y)
+    classes, codes = _unique(y)
+    # The look of scikit-learn's takes as long as a small fit: it refuses numbers that are not
+    # whole, and warns of too many classes.
+    if plain and (4 * len(classes) > len(y) or (classes != np.trunc(classes)).any()):
+        check_classification_targets(y)
     if len(classes) == 1:
         raise ValueError(
             f"column '{name}' has one class only, {classes[0]!s}: at least 2 classes are needed"
         )
     return classes, codes.astype(np.uintp)
+
+
+def _unique(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Do as NumPy's unique does, without sorting all rows where the first show every class."""
+    classes = np.unique(y[:_FIRST])
+    if y.dtype.kind in "biuf" and len(classes):
+        codes = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+        if (classes[codes] == y).all():
+            return classes, codes
+    return np.unique(y, return_inverse=True)
 
 
 def labels(classes: NDArray[Any]) -> Labels:

@@ -7,7 +7,7 @@
 
 use super::{DenseView, SparseView};
 use crate::design::{Columns, DenseColumns};
-use crate::engine::Observer;
+use crate::engine::{Interrupted, Observer};
 use crate::error::{Error, Result};
 use crate::linalg::{Matrix, Tile, add_gram, sparse_dot};
 use rayon::prelude::*;
@@ -18,6 +18,8 @@ const TILE_ROWS: usize = 256;
 const CHUNK_ROWS: usize = 4096;
 /// Columns that are added up at a time: memory gives several sooner than one.
 const TOGETHER: usize = 4;
+/// Values of columns that a thread adds up before it looks for others.
+const TASK_VALUES: usize = 1 << 14;
 /// Rows looked at to choose the units.
 const SAMPLE_ROWS: usize = 1024;
 /// The same where looking at a row costs as much as adding it up.
@@ -367,25 +369,44 @@ impl Moments {
             };
             (look, sums)
         };
-        let of_columns = |chosen: &[usize]| -> Option<Vec<(Look, [f64; 3])>> {
-            observer.check().ok()?;
-            let columns: Option<Vec<&[f64]>> = chosen.iter().map(|&j| x.column_slice(j)).collect();
-            let columns = columns?;
+        let plain = Look { shift: 0.0, scale: 1.0 };
+        let of_columns = |columns: &[&[f64]], out: &mut [(Look, [f64; 3])]| {
             if weights.is_some() {
-                return Some(columns.into_iter().map(of_column).collect());
+                out.iter_mut().zip(columns).for_each(|(out, values)| *out = of_column(values));
+                return;
             }
-            let plain = Look { shift: 0.0, scale: 1.0 };
-            let known = plain_sums(&columns, &weighted).into_iter().zip(columns);
-            let each = known.map(|(sums, values)| {
+            let known = plain_sums(columns, &weighted);
+            for ((out, values), sums) in out.iter_mut().zip(columns).zip(known) {
                 let ends = is_plain(&sums, values.len() as f64);
-                if ends { (plain, sums) } else { of_column(values) }
-            });
-            Some(each.collect())
+                *out = if ends { (plain, sums) } else { of_column(values) };
+            }
         };
-        let each: Vec<_> = chosen.par_chunks(TOGETHER).map(of_columns).collect();
-        let each: Option<Vec<_>> = each.into_iter().collect();
-        let each = each.ok_or(Error::Interrupted)?.concat();
-        Ok(Self::of_each(&each, target_look, &y, weights))
+        // Written where they are to stay: the first touch of memory costs more than the sums.
+        let mut looks = vec![plain; chosen.len()];
+        let mut sums = Sums::zeros(chosen.len(), false);
+        let task = TOGETHER * (TASK_VALUES / (TOGETHER * x.rows())).max(1);
+        let tasks = looks
+            .par_chunks_mut(task)
+            .zip(sums.columns.par_chunks_mut(task))
+            .zip(sums.squares.par_chunks_mut(task).zip(sums.cross.par_chunks_mut(task)))
+            .zip(chosen.par_chunks(task));
+        tasks.try_for_each(|(((looks, columns), (squares, cross)), chosen)| {
+            observer.check()?;
+            for (first, chosen) in (0..).step_by(TOGETHER).zip(chosen.chunks(TOGETHER)) {
+                let mut values: [&[f64]; TOGETHER] = [&[]; TOGETHER];
+                for (values, &j) in values.iter_mut().zip(chosen) {
+                    *values = x.column_slice(j).ok_or(Interrupted)?;
+                }
+                let mut each = [(plain, [0.0; 3]); TOGETHER];
+                of_columns(&values[..chosen.len()], &mut each);
+                for (k, (look, sums)) in (first..).zip(each).take(chosen.len()) {
+                    looks[k] = look;
+                    [columns[k], squares[k], cross[k]] = sums;
+                }
+            }
+            Ok::<(), Interrupted>(())
+        })?;
+        Ok(Self::with_target(looks, sums, target_look, &y, weights))
     }
 
     /// The moments without XᵀX of sparse columns: only what is stored is read.
@@ -448,14 +469,24 @@ impl Moments {
         for (k, (_, [sum, square, cross])) in each.iter().enumerate() {
             (sums.columns[k], sums.squares[k], sums.cross[k]) = (*sum, *square, *cross);
         }
+        Self::with_target(each.iter().map(|e| e.0).collect(), sums, target, y, weights)
+    }
+
+    /// The sums of the columns with those of the target.
+    fn with_target(
+        columns: Vec<Look>,
+        mut sums: Sums,
+        target: Look,
+        y: &[f64],
+        weights: Option<&[f64]>,
+    ) -> Self {
         let weight = |i: usize| weights.map_or(1.0, |w| w[i]);
         for (i, y) in y.iter().enumerate().filter(|(i, _)| weight(*i) > 0.0) {
             sums.weight += weight(i);
             sums.target += weight(i) * y;
             sums.target_square += weight(i) * y * y;
         }
-        let frame = Frame { columns: each.iter().map(|e| e.0).collect(), target };
-        Self { frame, names: Vec::new(), rows: y.len(), sums }
+        Self { frame: Frame { columns, target }, names: Vec::new(), rows: y.len(), sums }
     }
 
     /// Whether all sums are finite, as they are if all values are.
@@ -492,9 +523,12 @@ impl Moments {
             (mean, if constant { 0.0 } else { sd * look.scale })
         };
         let s = &self.sums;
-        let (mean, deviation) = (0..s.columns.len())
-            .map(|j| of(centre_columns, s.columns[j], s.squares[j], self.frame.columns[j]))
-            .unzip();
+        let k = s.columns.len();
+        let (mut mean, mut deviation) = (vec![0.0; k], vec![0.0; k]);
+        for j in 0..k {
+            let look = self.frame.columns[j];
+            (mean[j], deviation[j]) = of(centre_columns, s.columns[j], s.squares[j], look);
+        }
         let (target_mean, target_deviation) =
             of(centre_target, s.target, s.target_square, self.frame.target);
         Units { mean, deviation, target_mean, target_deviation }
@@ -506,34 +540,32 @@ impl Moments {
         let n = s.weight;
         let ratio = |scale: f64, unit: f64| if unit > 0.0 { scale / unit } else { 0.0 };
         let k = s.columns.len();
-        let offset: Vec<f64> = (0..k).map(|j| frame.columns[j].apply(units.mean[j])).collect();
-        let factor: Vec<f64> =
-            (0..k).map(|j| ratio(frame.columns[j].scale, units.deviation[j])).collect();
+        let offset = |j: usize| frame.columns[j].apply(units.mean[j]);
+        let factor = |j: usize| ratio(frame.columns[j].scale, units.deviation[j]);
         let offset_y = frame.target.apply(units.target_mean);
         let factor_y = ratio(frame.target.scale, units.target_deviation);
 
-        let cross = (0..k)
-            .map(|j| {
-                let sum = s.cross[j] - offset[j] * s.target - offset_y * s.columns[j]
-                    + n * offset[j] * offset_y;
-                sum * factor[j] * factor_y
-            })
-            .collect();
-        let squares = (0..k)
-            .map(|j| {
-                let sum = s.squares[j] - 2.0 * offset[j] * s.columns[j] + n * offset[j] * offset[j];
-                (sum * factor[j] * factor[j]).max(0.0)
-            })
-            .collect();
-        for b in 0..s.gram.columns() {
-            for a in b..k {
-                let sum = s.gram[(a, b)] - offset[a] * s.columns[b] - offset[b] * s.columns[a]
-                    + n * offset[a] * offset[b];
-                s.gram[(a, b)] = sum * factor[a] * factor[b];
+        for j in 0..k {
+            let (offset, factor) = (offset(j), factor(j));
+            let cross =
+                s.cross[j] - offset * s.target - offset_y * s.columns[j] + n * offset * offset_y;
+            s.cross[j] = cross * factor * factor_y;
+            let square = s.squares[j] - 2.0 * offset * s.columns[j] + n * offset * offset;
+            s.squares[j] = (square * factor * factor).max(0.0);
+        }
+        if s.gram.columns() > 0 {
+            let offset: Vec<f64> = (0..k).map(offset).collect();
+            let factor: Vec<f64> = (0..k).map(factor).collect();
+            for b in 0..k {
+                for a in b..k {
+                    let sum = s.gram[(a, b)] - offset[a] * s.columns[b] - offset[b] * s.columns[a]
+                        + n * offset[a] * offset[b];
+                    s.gram[(a, b)] = sum * factor[a] * factor[b];
+                }
             }
         }
         crate::linalg::symmetrise(&mut s.gram);
-        Standardised { weight: n, gram: s.gram, squares, cross }
+        Standardised { weight: n, gram: s.gram, squares: s.squares, cross: s.cross }
     }
 }
 
@@ -664,12 +696,16 @@ impl pulp::WithSimd for ColumnSums<'_> {
 }
 
 /// The same of up to [`TOGETHER`] columns as they are.
-fn plain_sums(columns: &[&[f64]], target: &[f64]) -> Vec<[f64; 3]> {
+fn plain_sums(columns: &[&[f64]], target: &[f64]) -> [[f64; 3]; TOGETHER] {
     let arch = pulp::Arch::new();
-    match *columns {
-        [a, b, c, d] => arch.dispatch(PlainSums { columns: [a, b, c, d], target }).to_vec(),
-        _ => columns.iter().map(|x| arch.dispatch(PlainSums { columns: [x], target })[0]).collect(),
+    if let [a, b, c, d] = *columns {
+        return arch.dispatch(PlainSums { columns: [a, b, c, d], target });
     }
+    let mut sums = [[0.0; 3]; TOGETHER];
+    for (sums, x) in sums.iter_mut().zip(columns) {
+        [*sums] = arch.dispatch(PlainSums { columns: [x], target });
+    }
+    sums
 }
 
 struct PlainSums<'a, const COLUMNS: usize> {
@@ -692,10 +728,15 @@ impl<const COLUMNS: usize> pulp::WithSimd for PlainSums<'_, COLUMNS> {
             }
         }
         let rest = simd.partial_load_f64s(y_rest);
-        std::array::from_fn(|k| {
+        // A closure would be called, not inlined.
+        let mut out = [[0.0; 3]; COLUMNS];
+        for k in 0..COLUMNS {
             let last = added(simd, sums[k], simd.partial_load_f64s(columns[k].1), rest);
-            last.map(|sum| simd.reduce_sum_f64s(sum))
-        })
+            for l in 0..3 {
+                out[k][l] = simd.reduce_sum_f64s(last[l]);
+            }
+        }
+        out
     }
 }
 

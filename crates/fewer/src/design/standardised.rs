@@ -5,7 +5,7 @@ use crate::data::{DenseView, SparseView};
 use crate::engine::{Interrupted, Observer};
 use crate::linalg::{
     Matrix, Tile, add_combination, add_outer, add_transpose_products, axpy, cross_products, dot,
-    expect_to_fill, narrow_into, products_with, products_with_each, sparse_dot, weighted_square,
+    expect_to_fill, narrow_into, products_of, products_with_each, sparse_dot, weighted_square,
 };
 use rayon::prelude::*;
 
@@ -346,9 +346,8 @@ impl<'a> Design<'a> {
         let total: f64 = v.iter().sum();
         let centred = |j: usize, sum: f64| (sum - self.centre[j] * total) / self.scale[j];
         if x.column_slice(0).is_some() {
-            let columns: Vec<&[f64]> =
-                chosen.iter().map(|&j| x.column_slice(j).unwrap_or(&[])).collect();
-            let mut sums = products_with(&columns, v);
+            let column = |k: usize| x.column_slice(chosen[k]).unwrap_or(&[]);
+            let mut sums = products_of(chosen.len(), column, v);
             sums.iter_mut().zip(chosen).for_each(|(s, &j)| *s = centred(j, *s));
             return Some(sums);
         }

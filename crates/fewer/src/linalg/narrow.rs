@@ -159,7 +159,7 @@ pub fn expect_to_fill<T>(values: &Vec<T>) {
     #[cfg(target_os = "linux")]
     {
         const PAGE: usize = 4096;
-        const MANY: usize = 1 << 22;
+        const MANY: usize = 1 << 21;
         let bytes = size_of::<T>() * values.capacity();
         if bytes >= MANY {
             let start = values.as_ptr() as usize;

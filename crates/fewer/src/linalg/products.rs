@@ -61,14 +61,24 @@ impl<const COLUMNS: usize> pulp::WithSimd for Dots<'_, COLUMNS> {
 
 /// Products of many columns with one vector; threads share the columns.
 pub fn products_with(columns: &[&[f64]], v: &[f64]) -> Vec<f64> {
-    let mut products = vec![0.0; columns.len()];
-    let groups = products.par_chunks_mut(TOGETHER).zip(columns.par_chunks(TOGETHER));
-    groups.for_each(|(products, columns)| match *columns {
-        [a, b, c, d] => {
-            let columns = [a, b, c, d];
+    products_of(columns.len(), |k| columns[k], v)
+}
+
+/// The same of so many columns that are looked up one by one.
+pub fn products_of<'a>(
+    count: usize,
+    column: impl Fn(usize) -> &'a [f64] + Sync,
+    v: &[f64],
+) -> Vec<f64> {
+    let mut products = vec![0.0; count];
+    products.par_chunks_mut(TOGETHER).enumerate().for_each(|(group, products)| {
+        let first = group * TOGETHER;
+        if products.len() == TOGETHER {
+            let columns = [first, first + 1, first + 2, first + 3].map(&column);
             products.copy_from_slice(&pulp::Arch::new().dispatch(Dots { columns, v }));
+        } else {
+            products.iter_mut().zip(first..).for_each(|(p, k)| *p = dot(column(k), v));
         }
-        _ => products.iter_mut().zip(columns).for_each(|(p, x)| *p = dot(x, v)),
     });
     products
 }

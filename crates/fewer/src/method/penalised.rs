@@ -195,7 +195,10 @@ impl Laid {
 
     /// The penalty for a λ, the same in every output.
     pub fn at(&self, lam: f64, outputs: usize) -> Penalty {
-        let times = |of: &[f64]| of.iter().map(|v| lam * v).collect::<Vec<f64>>().repeat(outputs);
+        let times = |of: &[f64]| {
+            let one: Vec<f64> = of.iter().map(|v| lam * v).collect();
+            if outputs == 1 { one } else { one.repeat(outputs) }
+        };
         Penalty { l1: times(&self.l1), l2: times(&self.l2), positive: self.positive }
     }
 

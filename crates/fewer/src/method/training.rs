@@ -7,8 +7,10 @@ use crate::linalg::{Matrix, Tile};
 use crate::method::Intercept;
 use crate::model::DroppedColumn;
 use crate::random::uniform;
+use rayon::ThreadPool;
 use std::collections::HashSet;
 use std::ops::Range;
+use std::sync::Mutex;
 
 /// Columns with a column of ones after the last: the papers' bias.
 pub(crate) struct WithOnes<'a>(pub Box<dyn Columns + 'a>);
@@ -75,9 +77,13 @@ impl Training {
             Intercept::None => false,
             Intercept::Penalised => standardize && rescale,
         };
-        // A constant column says what the intercept says.
-        let constants = moments.units(intercept != Intercept::None, false).deviation;
         let mut units = moments.units(centre_columns, intercept == Intercept::Free);
+        // A constant column says what the intercept says.
+        let constants = if centre_columns == (intercept != Intercept::None) {
+            units.deviation.clone()
+        } else {
+            moments.units(true, false).deviation
+        };
         if let Some(ones) = ones {
             (units.mean[ones], units.deviation[ones]) = (0.0, 1.0);
         }
@@ -180,15 +186,42 @@ fn duplicates_by_projection(design: &Design<'_>, usable: &[usize]) -> Vec<(usize
     pairs
 }
 
+/// Pools of threads that nobody uses now, each with its process and the number of its threads:
+/// starting threads takes as long as a small fit.
+static IDLE: Mutex<Vec<(u32, usize, ThreadPool)>> = Mutex::new(Vec::new());
+/// So many of them are kept.
+const MOST_IDLE: usize = 8;
+
 /// Runs on `n_jobs` threads, or on all of them.
 pub(crate) fn on_threads<T: Send>(
     n_jobs: Option<usize>,
     work: impl FnOnce() -> Result<T> + Send,
 ) -> Result<T> {
     let Some(threads) = n_jobs else { return work() };
-    rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .build()
-        .map_err(|e| Error::setting("n_jobs", threads, format!("no such pool of threads: {e}")))?
-        .install(work)
+    let pool = match idle_pool(threads) {
+        Some(pool) => pool,
+        None => rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(|e| {
+            Error::setting("n_jobs", threads, format!("no such pool of threads: {e}"))
+        })?,
+    };
+    let done = pool.install(work);
+    // Whoever holds the lock may be a thread that a fork has not: waiting for it might never end.
+    if let Ok(mut idle) = IDLE.try_lock()
+        && idle.len() < MOST_IDLE
+    {
+        idle.push((std::process::id(), threads, pool));
+    }
+    done
+}
+
+/// A pool of so many threads that nobody uses, if there is one.
+fn idle_pool(threads: usize) -> Option<ThreadPool> {
+    let mut idle = IDLE.try_lock().ok()?;
+    let process = std::process::id();
+    while let Some(k) = idle.iter().position(|(owner, ..)| *owner != process) {
+        // A pool of the parent's has no threads in a fork that could end.
+        std::mem::forget(idle.swap_remove(k));
+    }
+    let k = idle.iter().position(|(_, size, _)| *size == threads)?;
+    Some(idle.swap_remove(k).2)
 }

@@ -442,11 +442,11 @@ impl<'a> Coordinate<'a> {
             let grown = self.working.len() > before;
             // Without a dual point the gap does not tell how near the end is.
             let known = if dual.kappa > 0.0 { gap } else { 0.0 };
-            let from = self.likelihood.is_quadratic().then(|| self.weights());
-            let before = self.objective(penalty);
+            let quadratic = self.likelihood.is_quadratic();
+            let from = quadratic.then(|| (self.weights(), self.objective(penalty)));
             let mut moved = self.descend(penalty, tightness * target, known)?;
             match &from {
-                Some((active, weights)) => {
+                Some(((active, weights), before)) => {
                     self.move_to_beta()?;
                     if self.objective(penalty) > before + ROUNDING * self.null {
                         // Coefficients of columns that say the same have run away.
@@ -519,7 +519,14 @@ impl<'a> Coordinate<'a> {
 
     /// Coefficients that are not zero, rising.
     fn nonzero(&self) -> impl Iterator<Item = usize> {
-        self.usable.iter().copied().filter(|&j| self.beta[j] != 0.0)
+        // Most are zero: some are looked at together.
+        const BLOCK: usize = 16;
+        let blocks = self.beta.chunks(BLOCK).enumerate();
+        let some = blocks.filter(|(_, b)| b.iter().fold(false, |any, b| any | (*b != 0.0)));
+        some.flat_map(|(k, block)| {
+            let places = (k * BLOCK..).zip(block);
+            places.filter(|(_, b)| **b != 0.0).map(|(v, _)| v)
+        })
     }
 
     fn terms(&self) -> usize {
@@ -600,8 +607,7 @@ impl<'a> Coordinate<'a> {
                 (if penalty.l1[j] > 0.0 { pull / penalty.l1[j] } else { f64::INFINITY }, j)
             })
             .collect();
-        wanted.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        let forced = wanted.iter().take_while(|w| w.0.is_infinite()).count();
+        let forced = wanted.iter().filter(|w| w.0.is_infinite()).count();
         // About as much work as reading all columns once more, or as many as there are terms; with
         // few rows, products cost less than what is done with them.
         let rows = self.design.rows() as f64;
@@ -610,10 +616,15 @@ impl<'a> Coordinate<'a> {
         // Sweeps do not mind a few too many.
         let swept = !self.working.is_dense() || self.likelihood.is_quadratic();
         let often = if swept { 4 } else { 2 };
-        wanted.truncate(forced.max(cheap.max(often * self.terms()).max(64)));
+        let terms = self.terms();
+        let most = forced.max(cheap.max(often * terms).max(64));
+        if most < wanted.len() {
+            wanted.select_nth_unstable_by(most, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+            wanted.truncate(most);
+        }
         let mut chosen: Vec<usize> = wanted.into_iter().map(|w| w.1).collect();
         chosen.sort_unstable();
-        if self.working.len() > 3 * (self.terms() + cheap) {
+        if self.working.len() > 3 * (terms + cheap) {
             let beta = &self.beta;
             self.working.keep(|j| beta[j] != 0.0);
             self.factored = None;

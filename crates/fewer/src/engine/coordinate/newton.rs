@@ -13,7 +13,7 @@ use super::smooth::NARROW_PART;
 use super::{Coordinate, gap_by_pulls, is_past};
 use crate::data::SparseView;
 use crate::error::Result;
-use crate::linalg::{Matrix, add_combination, dot, products_with};
+use crate::linalg::{Matrix, add_combination, dot, products_of};
 
 /// Steps on one working set.
 const MAX_STEPS: usize = 50;
@@ -277,8 +277,8 @@ impl Coordinate<'_> {
             let own: Vec<usize> =
                 (0..variables.len()).filter(|&k| variables[k] / columns == output).collect();
             let found = if self.working.is_packed() {
-                let packed = |&k: &usize| &self.working.packed()[k * rows..][..rows];
-                products_with(&own.iter().map(packed).collect::<Vec<_>>(), &residual)
+                let packed = |k: usize| &self.working.packed()[own[k] * rows..][..rows];
+                products_of(own.len(), packed, &residual)
             } else {
                 let chosen: Vec<usize> = own.iter().map(|&k| variables[k] % columns).collect();
                 let residual = self.likelihood.residual().column(output);
