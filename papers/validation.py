@@ -95,7 +95,12 @@ def _best_price(
 
 
 def table(
-    learnt: str, fixed: str | None, loss: str, published: Texts, measured: Numbers
+    learnt: str,
+    fixed: str | None,
+    loss: str,
+    published: Texts,
+    measured: Numbers,
+    folds_measured: Mapping[str, int] | None = None,
 ) -> tuple[Quantity, ...]:
     """The numbers of ``tally_fold`` beside the published and the reference values."""
     arms = {"adaptive": (0, f"{learnt}, c by inner validation")}
@@ -113,5 +118,6 @@ def table(
                 "terms",
                 (Published(error), Published(terms)),
                 measured[name][k],
+                (folds_measured or {}).get(name),
             )
     return tuple(found)

@@ -162,8 +162,8 @@ uncertainty : bool, default=False
 cv : int, "loo", splitter or list of (train, test) pairs, default=5
     Folds of cross-validation where `lam`, `gamma` or `sparsity` is ``"cv"``: their number (of
     consecutive rows, or stratified for classes; as scikit-learn makes them), one for each row, a
-    splitter of scikit-learn, or rows counted from 0. In a fold λ is multiplied by its part of the weight of
-    all rows, so that λ per row is the same.
+    splitter of scikit-learn, or rows counted from 0. In a fold λ is multiplied by its part of the
+    weight of all rows, so that λ per row is the same.
 scoring : str, optional
     What judges in the folds: ``"mse"`` (the default for numbers), ``"rmse"``, ``"mae"``,
     ``"r2"``, ``"deviance"`` (the default for classes), ``"nlpd"``, ``"error"``,
