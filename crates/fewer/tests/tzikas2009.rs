@@ -421,11 +421,13 @@ fn models_without_kernels_know_their_uncertainty() {
 fn names_round_centres_at_zero() {
     let mut random = Random::new(28);
     let x: Vec<f64> = (0..128).map(|i| f64::from(i) / 128.0).collect();
-    let y: Vec<f64> = x.iter().map(|x| (-x * x / 0.05).exp() + 0.02 * random.normal()).collect();
+    let hill = |x: f64| (-(x + 0.3).powi(2) / 0.2).exp();
+    let y: Vec<f64> = x.iter().map(|x| hill(*x) + 0.02 * random.normal()).collect();
     let model = learn(&AdaptiveRVR::new(), &x, 1, &y);
-    let centre = model.learnt().unwrap().centre(0).unwrap()[0];
-    assert!(centre.abs() < 1e-9, "{centre}");
-    assert!(model.terms()[0].name.starts_with("rbf(x1 = 0 ± "), "{}", model.terms()[0].name);
+    let learnt = model.learnt().unwrap();
+    let at_the_end = |k: &usize| learnt.centre(*k).unwrap()[0].abs() < 1e-9;
+    let k = (0..model.n_terms()).find(at_the_end).expect("a kernel beyond the data");
+    assert!(model.terms()[k].name.starts_with("rbf(x1 = 0 ± "), "{}", model.terms()[k].name);
 }
 
 #[test]
