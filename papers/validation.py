@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from papers.data import Labels, Rows, stratified_folds
+from papers.data import Labels, Rows, folds, read, stratified_folds
 from papers.experiment import Array, Published, Quantity, generator
 from papers.tally import Tally, loss_and_terms
 
@@ -35,7 +35,7 @@ def tally_fold(
     loss: Loss,
     rng: np.random.Generator,
 ) -> None:
-    """Fits of one fold: c by inner validation, c = log(N)/2, and kernels of one width."""
+    """Fits of one fold: c by inner validation, c = log(N)/2, and kernels of one width, if any."""
     (X, y), (train, test) = data, parts
     X, y, new, truth = X[train], y[train], X[test], y[test]
     count = len(y)
@@ -44,7 +44,9 @@ def tally_fold(
     chosen = _best_price((np.log(count), usual, 1.0), learnt, X, y, loss, rng)
     if chosen not in models:
         models[chosen] = learnt(sparsity=chosen).fit(X, y)
-    arms = {"adaptive": models[chosen], "fixed": fixed.fit(X, y), "usual": models[usual]}
+    arms = {"adaptive": models[chosen], "usual": models[usual]}
+    if fixed is not None:
+        arms["fixed"] = fixed.fit(X, y)
     for arm, model in arms.items():
         tally.add(f"{arm}_{name}", model, loss(model.predict(new), truth))
 
@@ -52,6 +54,22 @@ def tally_fold(
 def fold_of(y: Labels, seed: int, first: int) -> tuple[Rows, Rows]:
     """The rows of a repetition for training and for testing: a fold of one partition."""
     return list(stratified_folds(generator(first), y, FOLDS))[(seed - first) % FOLDS]
+
+
+def numbers_of(name: str) -> tuple[Array, Array]:
+    """Features and target of a data set."""
+    X, text = read(f"{name}.csv")
+    return X, text.astype(np.float64)
+
+
+def numbers_fold(y: Array, seed: int, first: int) -> tuple[Rows, Rows]:
+    """The rows of a repetition for training and for testing: a fold of one partition."""
+    return list(folds(generator(first), len(y), FOLDS))[(seed - first) % FOLDS]
+
+
+def square(predicted: Array, truth: Array) -> float:
+    """The mean square error."""
+    return float(np.mean((predicted - truth) ** 2))
 
 
 def wrong(predicted: Labels, truth: Labels) -> float:
@@ -77,14 +95,18 @@ def _best_price(
 
 
 def table(
-    learnt: str, fixed: str, loss: str, published: Texts, measured: Numbers
+    learnt: str,
+    fixed: str | None,
+    loss: str,
+    published: Texts,
+    measured: Numbers,
+    folds_measured: Mapping[str, int] | None = None,
 ) -> tuple[Quantity, ...]:
     """The numbers of ``tally_fold`` beside the published and the reference values."""
-    arms = {
-        "adaptive": (0, f"{learnt}, c by inner validation"),
-        "fixed": (1, f"{fixed}, γ by inner validation"),
-        "usual": (0, f"{learnt}, c = log(N)/2"),
-    }
+    arms = {"adaptive": (0, f"{learnt}, c by inner validation")}
+    if fixed is not None:
+        arms["fixed"] = (1, f"{fixed}, γ by inner validation")
+    arms["usual"] = (0, f"{learnt}, c = log(N)/2")
     found: list[Quantity] = []
     for name, texts in published.items():
         for arm, (k, label) in arms.items():
@@ -96,5 +118,6 @@ def table(
                 "terms",
                 (Published(error), Published(terms)),
                 measured[name][k],
+                (folds_measured or {}).get(name),
             )
     return tuple(found)

@@ -183,6 +183,41 @@ def test_wavelets_of_padded_rows():
         WaveletRVR(wavelet="mexican", padding="symmetric").fit(X, y)
 
 
+def test_the_price_by_cross_validation():
+    """As in the paper: c by validation."""
+    X, clean, y = doppler(128)
+    folds = KFold(4, shuffle=True, random_state=0)
+    model = AdaptiveRVR(sparsity="cv", cv=folds).fit(X, y)
+    assert model.selection_.settings == ["sparsity"]
+    assert np.mean((model.predict(X) - clean) ** 2) < np.mean((y - clean) ** 2)
+    classifier = AdaptiveRVC(sparsity="cv", cv=folds, scoring="error").fit(X, y > 0)
+    assert classifier.score(X, y > 0) > 0.9
+    assert clone(classifier).get_params()["cv"] is not None
+    with pytest.raises(ValueError, match=r"sparsity.*gaps"):
+        WaveletRVR(sparsity="cv").fit(X, y)
+
+
+@pytest.mark.parametrize("estimator", [AdaptiveRVR(), WaveletRVR()])
+def test_draws_of_the_posterior(estimator):
+    X, _, y = doppler(128)
+    mean, std = estimator.fit(X, y).predict(X, return_std=True)
+    draws = estimator.sample_y(X, 2000)
+    np.testing.assert_allclose(draws.mean(axis=1), mean, atol=0.1 * std.max())
+    np.testing.assert_allclose(draws.std(axis=1), std, rtol=0.1)
+    weights, _ = estimator.sample_posterior(50)
+    assert weights.shape == (50, len(estimator.coef_))
+
+
+def test_constant_inputs():
+    y = np.random.default_rng(5).normal(size=40)
+    for intercept in (True, False, "penalised"):
+        model = AdaptiveRVR(fit_intercept=intercept)
+        with pytest.warns(fewer.EmptyModelWarning, match="no column varies"):
+            model.fit(np.ones((40, 2)), y)
+        _, std = model.predict(np.ones((3, 2)), return_std=True)
+        assert np.isfinite(std).all()
+
+
 def test_words_are_no_numbers():
     X = np.arange(8.0)[:, np.newaxis]
     with pytest.raises(ValueError, match=r"y has text in it.*take a classifier"):

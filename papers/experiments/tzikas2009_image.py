@@ -32,7 +32,7 @@ EXPERIMENT = Experiment(
     ),
     seed=2009_0800,
     repetitions=FOLDS,
-    quick_repetitions=1,
+    quick_repetitions=2,
     quantities=(
         *table(
             "AdaptiveRVC", "RVC", "error", {"image": (("", ""), ("", ""))}, {"image": (None, None)}

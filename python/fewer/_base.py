@@ -259,11 +259,12 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         codes = target[0] if isinstance(target, tuple) else target
         if len(codes) < 2:
             raise ValueError("n_samples = 1: choosing by 'cv' needs at least 2 rows")
-        if _select.is_setting(self.cv):
+        cv = getattr(self, "cv", None)  # the core refuses what cannot be chosen
+        if _select.is_setting(cv):
             if groups is not None:
                 raise ValueError(_select.NO_GROUPS)
             return None
-        return _select.pairs(self.cv, X, codes, groups)
+        return _select.pairs(cv, X, codes, groups)
 
     def _target(self, y: Any, settings: dict[str, Any]) -> _data.Target:
         """Return the target as the core takes it, and settle what depends on it."""

@@ -56,7 +56,7 @@ lam_rule : {"active", "hyperprior"}, default="active"
 multiclass : {"ovr", "multinomial"}, default="ovr"
     More than two classes one against the rest, or all of them jointly, the last being the
     reference.
-sparsity : float or {"none", "aic", "bic", "ric", "cv"}, default="none"
+sparsity : float or {"none", "aic", "bic", "ric", "cv"}, optional
     c, the price of an effective parameter: a number, 0, 1, log(n)/2 or log(n); or ``"cv"`` to
     choose among these four by cross-validation.
 lam_shape : float, default=1.0
@@ -160,10 +160,10 @@ uncertainty : bool, default=False
     a Gaussian about the fit, of the weights kept, given that these are the ones and that none
     changes its sign: how they were chosen has no part in it.
 cv : int, "loo", splitter or list of (train, test) pairs, default=5
-    Folds of cross-validation where `lam` or `gamma` is ``"cv"``: their number (of consecutive
-    rows, or stratified for classes; as scikit-learn makes them), one for each row, a splitter of
-    scikit-learn, or rows counted from 0. In a fold λ is multiplied by its part of the weight of
-    all rows, so that λ per row is the same.
+    Folds of cross-validation where `lam`, `gamma` or `sparsity` is ``"cv"``: their number (of
+    consecutive rows, or stratified for classes; as scikit-learn makes them), one for each row, a
+    splitter of scikit-learn, or rows counted from 0. In a fold λ is multiplied by its part of the
+    weight of all rows, so that λ per row is the same.
 scoring : str, optional
     What judges in the folds: ``"mse"`` (the default for numbers), ``"rmse"``, ``"mae"``,
     ``"r2"``, ``"deviance"`` (the default for classes), ``"nlpd"``, ``"error"``,

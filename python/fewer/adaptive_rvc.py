@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from fewer import _core
 from fewer._base import ClassWeight, Intercept, RandomState
 from fewer._docs import documented
+from fewer._select import CV, Rule
 from fewer.adaptive_rvr import Family
 from fewer.rvc import Moderated
 from fewer.rvr import Sparsity
@@ -95,6 +96,9 @@ class AdaptiveRVC(Moderated):
         standardize: bool = True,
         fit_intercept: Intercept = True,
         max_terms: int | None = None,
+        cv: CV = 5,
+        scoring: str | None = None,
+        rule: Rule = "best",
         class_weight: ClassWeight | None = None,
         tol: float = 1e-8,
         max_iter: int = 10000,
@@ -112,6 +116,9 @@ class AdaptiveRVC(Moderated):
         self.standardize = standardize
         self.fit_intercept = fit_intercept
         self.max_terms = max_terms
+        self.cv = cv
+        self.scoring = scoring
+        self.rule = rule
         self.class_weight = class_weight
         self.tol = tol
         self.max_iter = max_iter

@@ -9,15 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fewer import _core
-from fewer._base import Intercept, RandomState, Regressor, Variant
+from fewer._base import Intercept, RandomState, Variant
 from fewer._docs import documented
+from fewer._evidence import PosteriorRegressor
+from fewer._select import CV, Rule
 from fewer.rvr import Sparsity
 
 Family = Literal["rbf", "laplacian", "linear"]
 
 
 @documented
-class AdaptiveRVR(Regressor):
+class AdaptiveRVR(PosteriorRegressor):
     """Relevance vector regression in which each kernel learns its own centre and width.
 
     Kernels are added one after the other where they raise [1]_ ::
@@ -101,6 +103,9 @@ class AdaptiveRVR(Regressor):
         fit_intercept: Intercept = True,
         variant: Variant = "exact",
         max_terms: int | None = None,
+        cv: CV = 5,
+        scoring: str | None = None,
+        rule: Rule = "best",
         tol: float = 1e-8,
         max_iter: int = 10000,
         max_time: float | None = None,
@@ -120,6 +125,9 @@ class AdaptiveRVR(Regressor):
         self.fit_intercept = fit_intercept
         self.variant = variant
         self.max_terms = max_terms
+        self.cv = cv
+        self.scoring = scoring
+        self.rule = rule
         self.tol = tol
         self.max_iter = max_iter
         self.max_time = max_time

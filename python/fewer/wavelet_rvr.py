@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
-from fewer._base import Intercept, RandomState, Regressor
+from fewer._base import Intercept, RandomState
 from fewer._docs import documented
+from fewer._evidence import PosteriorRegressor
 from fewer.rvr import Sparsity
 
 Padding = Literal["none", "periodic", "symmetric"]
 
 
 @documented
-class WaveletRVR(Regressor):
+class WaveletRVR(PosteriorRegressor):
     """Relevance vector regression with orthonormal wavelets, for equally spaced points.
 
     Wavelets are orthonormal, so that each weight has its best variance in closed form given the

@@ -169,7 +169,7 @@ pub struct Settings {
     /// Whether there is an intercept; `penalised`: one that the prior shrinks [default: true]
     #[arg(long, value_parser = ["true", "false", "penalised"])]
     fit_intercept: Option<String>,
-    /// `paper`: start and stop as published [default: exact]
+    /// `paper`: start, updates and stop as published [default: exact]
     #[arg(long, value_parser = ["exact", "paper"])]
     variant: Option<String>,
     /// Bound on the certificate [default: 1e-8; blasso 0.01]

@@ -1017,6 +1017,10 @@ fn kernels_and_wavelets_are_learnt_from_a_signal() {
     let fit = "fit short.csv --target y --method srvm";
     place.refused(&format!("{fit} --out m.json"), &["100 rows", "power of two", "padding"]);
     place.good(&format!("{fit} --padding symmetric --out m.json"));
+    let fit = "fit signal.csv --target y --out m.json";
+    place.refused(&format!("{fit} --method srvm --sparsity cv"), &["--sparsity cv", "gaps"]);
+    let text = place.good(&format!("{fit} --method arvm --sparsity cv --shuffle"));
+    assert!(text.contains("sparsity = "), "{text}");
 
     let row = |i: usize| {
         let [a, b] = [0.7, 0.3].map(|f| 2.0 * ((i * i) as f64 * f).sin());

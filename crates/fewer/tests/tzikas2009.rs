@@ -386,6 +386,48 @@ fn learning_in_vain() {
         let error = fewer::method::fit("arvm", settings, None, &data, &fewer::engine::Silent);
         assert!(error.unwrap_err().to_string().contains(part), "{settings}");
     }
+    // Settings that are listed are those there are.
+    let error = AdaptiveRVR::from_json(r#"{"wavelet": "haar"}"#).unwrap_err().to_string();
+    assert!(error.contains("families") && !error.contains("landmarks"), "{error}");
+}
+
+/// Constants are sure of themselves as the mean of so many rows is, whatever made them.
+#[test]
+fn models_without_kernels_know_their_uncertainty() {
+    let mut random = Random::new(27);
+    let (same, noise) = (vec![3.0; 40], random.normals(40));
+    let y: Vec<f64> = noise.iter().map(|v| 100.0 + v).collect();
+    let view = DenseView::by_rows(&same, 40, 1).unwrap();
+    for intercept in [Intercept::Free, Intercept::Penalised] {
+        let model = learn(&AdaptiveRVR::new().fit_intercept(intercept), &same, 1, &y);
+        assert!(model.n_terms() == 0 && model.report().notes[0].contains("no column varies"));
+        let mean = model.predict(view).unwrap()[0];
+        assert!((mean - 100.0).abs() < 0.6, "{intercept:?}: {mean}");
+        let std = model.predict_std(view).unwrap()[0];
+        let expected = model.noise_std().unwrap() * (1.0f64 + 1.0 / 40.0).sqrt();
+        assert!((std / expected - 1.0).abs() < 1e-3, "{intercept:?}: {std} {expected}");
+    }
+    // Noise alone: that of the mean has one degree of freedom.
+    let x = random.normals(40);
+    let model = learn(&AdaptiveRVR::new().sparsity(Sparsity::Number(20.0)), &x, 1, &y);
+    assert_eq!(model.n_terms(), 0, "{}", model.explain());
+    let mean = y.iter().sum::<f64>() / 40.0;
+    let expected = (y.iter().map(|y| (y - mean).powi(2)).sum::<f64>() / 39.0).sqrt();
+    assert!((model.noise_std().unwrap() / expected - 1.0).abs() < 1e-9);
+}
+
+/// Centres at an end of the data are off by rounding errors, which are not shown.
+#[test]
+fn names_round_centres_at_zero() {
+    let mut random = Random::new(28);
+    let x: Vec<f64> = (0..128).map(|i| f64::from(i) / 128.0).collect();
+    let hill = |x: f64| (-(x + 0.3).powi(2) / 0.2).exp();
+    let y: Vec<f64> = x.iter().map(|x| hill(*x) + 0.02 * random.normal()).collect();
+    let model = learn(&AdaptiveRVR::new(), &x, 1, &y);
+    let learnt = model.learnt().unwrap();
+    let at_the_end = |k: &usize| learnt.centre(*k).unwrap()[0].abs() < 1e-9;
+    let k = (0..model.n_terms()).find(at_the_end).expect("a kernel beyond the data");
+    assert!(model.terms()[k].name.starts_with("rbf(x1 = 0 ± "), "{}", model.terms()[k].name);
 }
 
 #[test]

@@ -220,6 +220,8 @@ impl Learnt {
         /// Features a name lists, and how many times the narrowest width leaves one out.
         const LISTED: usize = 5;
         const WIDE: f64 = 10.0;
+        /// Part of a width below which a centre is at zero.
+        const ZERO: f64 = 1e-9;
         let shape = &self.inner[k];
         let family = match shape {
             Shape::Rbf { .. } => "rbf",
@@ -238,7 +240,9 @@ impl Learnt {
         };
         let shown: Vec<usize> = (0..features).filter(counts).collect();
         let place = |&j: &usize| {
-            let at = format!("{} = {}", name(j), short(centre[j]));
+            // A centre at an end of the data is off by rounding errors.
+            let at = if centre[j].abs() < ZERO * width[j] { 0.0 } else { centre[j] };
+            let at = format!("{} = {}", name(j), short(at));
             if own { format!("{at} ± {}", short(width[j])) } else { at }
         };
         let mut parts: Vec<String> = shown.iter().take(LISTED).map(place).collect();

@@ -3,6 +3,7 @@
 use super::adaptive::{Inputs, check_learning, shared};
 use super::classes::{ClassWeight, check_classes, row_weights};
 use super::common::{Common, Shared, limits_builder};
+use super::evidence::NO_INPUT_VARIES;
 use super::rvc::{Part, Parts};
 use super::rvr::{Sparsity, SparsityRule};
 use super::settings::{Intercept, check_number, parse_without_basis, without_basis};
@@ -12,7 +13,7 @@ use crate::data::{Dataset, Label, Target};
 use crate::engine::evidence::{FoundMode, Learning, Options, learn_labels};
 use crate::engine::{Observer, StopOnly};
 use crate::error::{Error, Result};
-use crate::model::{Link, Model};
+use crate::model::{Link, Model, number};
 use crate::prior::Ard;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -257,11 +258,14 @@ impl AdaptiveRVC {
         };
         let mut model = parts.model(common, &shared)?;
         model.report.certificate.scope = "sampled".into();
-        if total == 0 && !constant {
+        if constant {
+            model.report.notes = vec![NO_INPUT_VARIES.into()];
+        } else if total == 0 {
             model.report.termination = termination;
             model.report.notes = vec![format!(
                 "no term is kept: no kernel tells enough of the classes to raise the evidence with \
-                 {weight} rows"
+                 {} rows",
+                number(weight)
             )];
         }
         // By the class in which a feature matters most.

@@ -2,7 +2,9 @@
 
 use super::adaptive::{Inputs, check_learning, grain, shared};
 use super::common::{Common, Shared, limits_builder};
-use super::evidence::{Evidence, EvidenceSolver, NoiseOfRows, SMALLEST_NOISE, Variance, numbers};
+use super::evidence::{
+    Evidence, EvidenceSolver, NO_INPUT_VARIES, NoiseOfRows, SMALLEST_NOISE, Variance, numbers,
+};
 use super::rvr::{Sparsity, SparsityRule};
 use super::settings::{Intercept, Variant, check_number, parse_without_basis, without_basis};
 use super::training::on_threads;
@@ -11,7 +13,7 @@ use crate::data::Dataset;
 use crate::engine::Observer;
 use crate::engine::evidence::{Learning, Options, learn};
 use crate::error::{Error, Result};
-use crate::model::Model;
+use crate::model::{Model, number};
 use crate::prior::Ard;
 use serde::{Deserialize, Serialize};
 
@@ -207,6 +209,7 @@ impl AdaptiveRVR {
     fn solve(&self, data: &Dataset<'_>, y: &[f64], observer: &dyn Observer) -> Result<Model> {
         let common = &self.0.common;
         let free = common.fit_intercept == Intercept::Free;
+        let bias = common.fit_intercept == Intercept::Penalised;
         let deadline = common.deadline();
         let linear = self.0.families.contains(&Family::Linear);
         let (inputs, units) = Inputs::new(common, linear, data, y, data.weights(), observer)?;
@@ -222,7 +225,8 @@ impl AdaptiveRVR {
             as_published: self.0.variant == Variant::Paper,
         };
         let of_rows = (y, data.weights());
-        let nothing = inputs.are_constant() || units.target_deviation == 0.0;
+        let constant = inputs.are_constant();
+        let nothing = constant && !bias || units.target_deviation == 0.0;
         if nothing || weight - f64::from(u8::from(free)) <= 0.0 {
             let fixed = FixedBasis::Learnt(inputs.learnt(Vec::new()));
             let columns = fixed.columns(*data.features(), 0, observer)?;
@@ -247,8 +251,8 @@ impl AdaptiveRVR {
         let learning = Learning {
             rows,
             free_intercept: free,
-            bias: common.fit_intercept == Intercept::Penalised,
-            families: self.0.families.clone(),
+            bias,
+            families: if constant { Vec::new() } else { self.0.families.clone() },
             anisotropic: self.0.anisotropic && d > 1,
             starts: self.0.starts,
             seed: common.random_state,
@@ -272,10 +276,13 @@ impl AdaptiveRVR {
         lengths.resize(found.active.len(), 1.0);
         let mut model = self.evidence().model(&shared, found, &prior, &lengths, noise)?;
         model.report.certificate.scope = "sampled".into();
-        if model.terms.is_empty() && model.report.notes.is_empty() {
+        if constant {
+            model.report.notes = vec![NO_INPUT_VARIES.into()];
+        } else if model.terms.is_empty() && model.report.notes.is_empty() {
             model.report.notes.push(format!(
                 "no term is kept: no kernel explains enough of the target to raise the evidence \
-                 with {weight} rows"
+                 with {} rows",
+                number(weight)
             ));
         }
         let weights: Vec<f64> = model.terms.iter().map(|t| t.weight()).collect();

@@ -4,7 +4,7 @@ use super::common::{
     BasisKind, Common, Fitted, Output, Shared, Uncertainty, Wanted, common_builder,
 };
 use super::em::empty_outcome;
-use super::evidence::{SMALLEST_NOISE, certain, known_variance, why_empty};
+use super::evidence::{SMALLEST_NOISE, known_variance, of_a_constant, why_empty};
 use super::settings::{
     Intercept, check_count, check_number, merge_settings, parse_settings, with_default,
 };
@@ -336,6 +336,9 @@ impl BayesianLasso {
 
     fn empty(&self, shared: &Shared<'_>) -> Result<Model> {
         let constant = shared.units.target_deviation == 0.0;
+        let unit = shared.units.target_unit();
+        let noise = self.0.noise.unwrap_or(if constant { 0.0 } else { unit });
+        let free = self.0.common.fit_intercept == Intercept::Free;
         let fitted = Fitted {
             method: "BayesianLasso",
             settings: merge_settings(&self.0.common, &self.0),
@@ -344,11 +347,10 @@ impl BayesianLasso {
             notes: vec![why_empty(shared).into()],
             factor: 1.0,
             shift: 0.0,
-            uncertainty: constant.then(|| certain(self.0.common.fit_intercept == Intercept::Free)),
+            uncertainty: Some(of_a_constant(free, (noise / unit).powi(2) / shared.weight)),
         };
         let model = self.0.common.model(shared, fitted)?;
-        let noise = if constant { 0.0 } else { shared.units.target_unit() };
-        Ok(Model { noise_std: Some(self.0.noise.unwrap_or(noise)), ..model })
+        Ok(Model { noise_std: Some(noise), ..model })
     }
 
     fn model(

@@ -190,7 +190,8 @@ impl Uncertainty {
         if covariance.as_slice().iter().any(|value| !value.is_finite()) {
             return Err(Error::Unavailable {
                 what: "the covariance of the weights".into(),
-                hint: "it is too large for floating point; rescale the columns".into(),
+                hint: "it is too large for floating point; rescale the target or the columns"
+                    .into(),
             });
         }
         // The column of ones of a penalised intercept is no term.

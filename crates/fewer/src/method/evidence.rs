@@ -509,6 +509,9 @@ impl Evidence<'_> {
     ) -> Result<Model> {
         let free = self.common.fit_intercept == Intercept::Free;
         let constant = shared.units.target_deviation == 0.0;
+        let unit = shared.units.target_unit();
+        let estimated = if constant { 0.0 } else { 1.0 };
+        let deviation = self.noise.map_or(estimated, |noise| noise * rows_noise.factor / unit);
         let fitted = Fitted {
             method: self.method,
             settings: self.settings.clone(),
@@ -517,10 +520,10 @@ impl Evidence<'_> {
             notes: vec![why_empty(shared).into()],
             factor: 1.0,
             shift: 0.0,
-            uncertainty: constant.then(|| certain(free)),
+            uncertainty: Some(of_a_constant(free, deviation.powi(2) / shared.weight)),
         };
         let model = self.common.model(shared, fitted)?;
-        let noise = if constant { 0.0 } else { shared.units.target_unit() };
+        let noise = if constant { 0.0 } else { unit };
         let mut model = Model { noise_std: Some(noise), ..model };
         rows_noise.undo(&mut model, self.noise);
         Ok(certified(model, 0.0, 0))
@@ -626,12 +629,15 @@ pub(crate) fn known_variance(noise: f64, factor: f64, unit: f64) -> Result<f64> 
     ))
 }
 
+/// Why there are no terms where all inputs are constant.
+pub(super) const NO_INPUT_VARIES: &str = "no column varies: the model is a constant";
+
 /// Why there is nothing to fit but the intercept.
 pub(crate) fn why_empty(shared: &Shared<'_>) -> &'static str {
     if shared.units.target_deviation == 0.0 {
         "the target is constant: the model is that constant"
     } else if shared.usable.is_empty() {
-        "no column varies: the model is a constant"
+        NO_INPUT_VARIES
     } else {
         "one row, or weights that add up to one, tell nothing but the intercept: the model is a \
          constant"
@@ -681,12 +687,15 @@ fn uncertainty(
     Uncertainty { parameters, covariance }
 }
 
-/// Of a constant without noise no doubt is left.
-pub(crate) fn certain(free_intercept: bool) -> Uncertainty {
+/// The variance of an intercept is all the doubt that a constant leaves.
+pub(crate) fn of_a_constant(free_intercept: bool, variance: f64) -> Uncertainty {
     let parameters: Vec<(usize, Option<usize>)> =
         free_intercept.then_some((0, None)).into_iter().collect();
     let order = parameters.len();
-    Uncertainty { parameters, covariance: Matrix::zeros(order, order) }
+    Uncertainty {
+        covariance: Matrix::from_columns(order, order, vec![variance; order]),
+        parameters,
+    }
 }
 
 pub(super) fn certified(mut model: Model, gain: f64, aligned: usize) -> Model {

@@ -118,6 +118,16 @@ where
     Common: DeserializeOwned + Serialize + Default,
     Own: DeserializeOwned + Serialize,
 {
+    let known = merge_settings(&Common::default(), usual);
+    parse_known(settings, usual, &known)
+}
+
+/// The same, with the names to list where another is given.
+fn parse_known<Common, Own>(settings: &str, usual: &Own, known: &Value) -> Result<(Common, Own)>
+where
+    Common: DeserializeOwned,
+    Own: DeserializeOwned + Serialize,
+{
     let unclear = |e: serde_json::Error| {
         Error::setting("settings", settings, format!("a JSON object is expected ({e})"))
     };
@@ -131,13 +141,10 @@ where
             false => match read_one::<Own>(&name, &value)? {
                 true => own.insert(name, value),
                 false => {
-                    let known = merge_settings(&Common::default(), usual);
-                    let known: Vec<&str> =
-                        known.as_object().map_or(Vec::new(), |m| m.keys().map(|k| &**k).collect());
                     return Err(Error::setting(
                         name,
                         value,
-                        format!("there is no such setting; there are {}", known.join(", ")),
+                        format!("there is no such setting; there are {}", names(known)),
                     ));
                 }
             },
@@ -203,18 +210,22 @@ where
     let given: Map<String, Value> = serde_json::from_str(settings).map_err(|e| {
         Error::setting("settings", settings, format!("a JSON object is expected ({e})"))
     })?;
+    let known = without_basis(&Common::default(), usual, others);
     let is_none = |name: &&String| is_of_a_basis(name, others);
     if let Some(name) = given.keys().find(is_none) {
-        let known = without_basis(&Common::default(), usual, others);
-        let known: Vec<&str> =
-            known.as_object().map_or(Vec::new(), |m| m.keys().map(|k| &**k).collect());
         return Err(Error::setting(
             name,
             &given[name],
-            format!("this method has functions of its own; its settings are {}", known.join(", ")),
+            format!("this method has functions of its own; its settings are {}", names(&known)),
         ));
     }
-    parse_settings(settings, usual)
+    parse_known(settings, usual, &known)
+}
+
+/// The names of settings, for a message.
+fn names(settings: &Value) -> String {
+    let names = settings.as_object().map(|m| m.keys().map(|k| &**k).collect::<Vec<&str>>());
+    names.unwrap_or_default().join(", ")
 }
 
 /// The settings of such a method, as they go into a model file.

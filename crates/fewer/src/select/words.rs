@@ -37,6 +37,11 @@ pub(crate) fn read(method: &str, settings: &str) -> Result<Search> {
     }
     let mut axes = Vec::new();
     if settings.get("sparsity").is_some_and(|word| word == "cv") {
+        if matches!(method, "WaveletRVR" | "srvm") {
+            let why = "folds leave gaps between equally spaced points: a number, \"none\", \
+                       \"aic\", \"bic\" or \"ric\" is expected";
+            return Err(Error::setting("sparsity", "cv", why));
+        }
         words.extend(settings.remove("sparsity").map(|word| ("sparsity".to_string(), word)));
         axes.push(("sparsity".to_string(), SPARSITIES.map(Value::from).to_vec()));
     }

@@ -405,6 +405,11 @@ impl Learner<'_> {
             self.shapes.push(shape);
             self.alpha.push(alpha);
         }
+        if self.shapes.is_empty() && self.options.noise == Noise::Estimated {
+            let rows = &self.learning.rows;
+            let most = self.options.largest_precision;
+            self.beta = (self.objective().rows() / dot(&rows.target, &rows.target)).min(most);
+        }
         let posterior = self.posterior()?;
         let objective = self.objective();
         let units = self.units(&self.shapes);
