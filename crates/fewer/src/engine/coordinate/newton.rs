@@ -118,7 +118,7 @@ impl Coordinate<'_> {
                 Some(invisible) => {
                     // Where a new penalty begins all pulls exceed it alike: the gap is small, and
                     // says nothing of the first step.
-                    if invisible && gap > FLAT * self.null {
+                    if invisible && gap > FLAT * self.null && !self.working.is_dense() {
                         self.damping = 1.0;
                     }
                     let gap = if moved { gap } else { f64::INFINITY };
@@ -530,7 +530,8 @@ impl Coordinate<'_> {
         let from = self.eta.clone();
         let mut t = 1.0;
         // A shorter way in the same direction is worse than one that the flat parts do not lead.
-        let halvings = if fresh && self.damping == 1.0 { MAX_HALVINGS } else { FEW_HALVINGS };
+        let damps = !self.working.is_dense() && !(fresh && self.damping == 1.0);
+        let halvings = if damps { FEW_HALVINGS } else { MAX_HALVINGS };
         for _ in 0..halvings {
             let moved = from.as_slice().iter().zip(direction.as_slice());
             self.eta.as_mut_slice().iter_mut().zip(moved).for_each(|(e, (f, d))| *e = f + t * d);
@@ -552,7 +553,7 @@ impl Coordinate<'_> {
             }
             t *= 0.5;
         }
-        if fresh {
+        if fresh && damps {
             self.damping = (self.damping / LESS_DAMPING).clamp(LEAST_DAMPING, 1.0);
         }
         self.eta = from;
