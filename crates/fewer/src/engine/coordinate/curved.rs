@@ -4,7 +4,7 @@ use super::columns::{Residuals, WorkingColumns};
 use super::gram::Gram;
 use super::hessian::weighted_curvature;
 use crate::data::SparseView;
-use crate::engine::{Interrupted, Observer};
+use crate::engine::{Interrupted, Observer, Silent};
 use crate::likelihood::Smooth;
 use crate::linalg::{Matrix, add_multiple_of_product, axpy, dot, sparse_dot, weighted_square};
 
@@ -251,6 +251,14 @@ impl WorkingColumns for CurvedSparse<'_> {
             own.iter_mut().zip(shares).for_each(|(r, s)| *r += change * s);
             own[output] -= change;
         });
+    }
+
+    fn products(&self, chosen: &[usize]) -> Option<Gram> {
+        let mut gram = Gram::default();
+        gram.grow(chosen.len());
+        let chosen: Vec<SparseMember> = chosen.iter().map(|&k| self.members[k]).collect();
+        self.add_products(&chosen, 0, &mut gram, &Silent).ok()?;
+        Some(gram)
     }
 }
 

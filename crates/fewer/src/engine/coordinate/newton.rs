@@ -56,6 +56,10 @@ fn left_to_gain(penalty: &Penalty, squares: &[f64], beta: &[f64], pulls: &[f64])
 /// A factor of order k takes k³ over this, in the time that a sparse value takes.
 const FACTOR_SPEED: f64 = 60.0;
 
+fn has_l1(penalty: &Penalty) -> bool {
+    penalty.l1.iter().any(|l1| *l1 > 0.0)
+}
+
 /// The step taken last.
 struct Taken {
     /// The gap before it, unless it was the first.
@@ -118,7 +122,7 @@ impl Coordinate<'_> {
                 Some(invisible) => {
                     // Where a new penalty begins all pulls exceed it alike: the gap is small, and
                     // says nothing of the first step.
-                    if invisible && gap > FLAT * self.null && !self.working.is_dense() {
+                    if invisible && gap > FLAT * self.null && self.damps(&own) {
                         self.damping = 1.0;
                     }
                     let gap = if moved { gap } else { f64::INFINITY };
@@ -177,7 +181,9 @@ impl Coordinate<'_> {
             }
             (kept, _) => kept,
         };
-        let budget = self.newton_sweeps_worth(variables);
+        // Sweeps, and exact solves, get nearer to the end of ridges.
+        let swept = !self.working.is_dense() && !has_l1(own);
+        let budget = if swept { MAX_SWEEPS } else { self.newton_sweeps_worth(variables) };
         if budget == 0 || self.damping > 0.0 {
             self.spent = 0.0;
             let hessian = self.new_hessian(kept);
@@ -367,6 +373,11 @@ impl Coordinate<'_> {
         Ok(step)
     }
 
+    /// Whether steps that fail are damped.
+    fn damps(&self, own: &Penalty) -> bool {
+        !self.working.is_dense() && has_l1(own)
+    }
+
     /// The penalty with that of going away from `start`, a part of the largest curvature there can
     /// be, and pulls to match: where probabilities are near 0 or 1 the likelihood is flat, and its
     /// second-order model has its minimum where nothing is known of it.
@@ -530,7 +541,7 @@ impl Coordinate<'_> {
         let from = self.eta.clone();
         let mut t = 1.0;
         // A shorter way in the same direction is worse than one that the flat parts do not lead.
-        let damps = !self.working.is_dense() && !(fresh && self.damping == 1.0);
+        let damps = self.damps(own) && !(fresh && self.damping == 1.0);
         let halvings = if damps { FEW_HALVINGS } else { MAX_HALVINGS };
         for _ in 0..halvings {
             let moved = from.as_slice().iter().zip(direction.as_slice());
