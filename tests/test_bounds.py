@@ -8,6 +8,8 @@ import pathlib
 import numpy as np
 import pytest
 from scipy import stats
+from sklearn.base import clone
+from sklearn.multiclass import OneVsRestClassifier
 
 import fewer
 from fewer import SMLR, Lasso
@@ -153,3 +155,40 @@ def test_bounds_are_for_the_rows_of_the_fit():
         plain.fit(X, y).risk_bound(np.r_[X, X], np.r_[y, y])
     with pytest.raises(ValueError, match="offset"):
         plain.fit(X, y, offset=X[:, 1]).risk_bound(X, y)
+
+
+def test_more_classes_are_bounded_by_each_against_the_rest():
+    rng = np.random.default_rng(0)
+    y = np.array(["a", "b", "c"])[rng.integers(0, 3, 900)]
+    X = np.where(y[:, None] == ["a", "b", "c"], 1.0, -1.0) + 0.3 * rng.normal(size=(900, 3))
+    classifier = SMLR(lam=1.0, standardize=False, fit_intercept=False).fit(X, y)
+    with pytest.raises(ValueError, match="multiclass"):
+        classifier.risk_bound(X, y)
+    found = classifier.risk_bound(X, y, 0.06, multiclass="ovr")
+    ensemble = OneVsRestClassifier(clone(classifier)).fit(X, y)
+    assert found.point_error == np.mean(ensemble.predict(X) != y)
+    members = [
+        member.risk_bound(X, (y == label).astype(int), 0.02)
+        for member, label in zip(ensemble.estimators_, ensemble.classes_, strict=True)
+    ]
+    assert list(found.each) == ["a", "b", "c"]
+    for name in ("pac_bayes_point", "rademacher_point"):
+        total = sum(float(getattr(member, name)) for member in members)
+        assert float(getattr(found, name)) == pytest.approx(total, rel=1e-9)
+        assert getattr(found, name).vacuous == (total >= 1)
+    assert "against the rest" in repr(found)
+    assert found.to_dict()["each"]["b"]["delta"] == pytest.approx(0.02)
+    few = classifier.fit(X[:30], y[:30]).risk_bound(X[:30], y[:30], multiclass="ovr")
+    assert few.pac_bayes_point.vacuous
+    assert "vacuous" in repr(few)
+
+
+def test_what_is_no_number_is_named():
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    model = SMLR(lam=1.0, standardize=False, fit_intercept=False).fit(X, X[:, 0] > 0)
+    for name in ("lam", "margin", "level", "ratio", "delta"):
+        with pytest.raises(ValueError, match=f"{name} = '2': a number is expected"):
+            model.risk_bound(X, X[:, 0] > 0, **{name: "2"})
+    with pytest.raises(ValueError, match="multiclass = 'ovo'"):
+        model.risk_bound(X, X[:, 0] > 0, multiclass="ovo")
+    assert "1 - 1e-300 confidence" in repr(model.risk_bound(X, X[:, 0] > 0, 1e-300))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import json
+from collections.abc import Iterable
 from typing import Any, Literal
 
 Gibbs = Literal["exact", "gaussian", "monte-carlo"]
+Multiclass = Literal["ovr"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,12 +78,10 @@ class RiskBound:
     _text: str = dataclasses.field(repr=False)
 
     @classmethod
-    def _of(cls, found: str, text: str) -> RiskBound:
-        """Make it of what the core says, as JSON and in words."""
-        parts = json.loads(found)
-        for name in ("pac_bayes_point", "rademacher_point", "pac_bayes_gibbs"):
-            parts[name] = Bound(**parts[name])
-        return cls(**parts, _text=text)
+    def _of(cls, parts: dict[str, Any], text: str) -> RiskBound:
+        """Make it of what the core says, in parts and in words."""
+        bounds = ("pac_bayes_point", "rademacher_point", "pac_bayes_gibbs")
+        return cls(**parts | {name: Bound(**parts[name]) for name in bounds}, _text=text)
 
     def __repr__(self) -> str:
         return self._text.rstrip("\n")
@@ -91,4 +90,60 @@ class RiskBound:
         """Return plain values, for JSON or a data frame."""
         values = dataclasses.asdict(self)
         del values["_text"]
+        return values
+
+
+@dataclasses.dataclass(frozen=True)
+class OneVsRestBound:
+    """What errors of each class against the rest say about those of all. It prints as a table.
+
+    It is about as many classifiers of two classes as there are classes, each of one class against
+    the rest, the largest output of which wins; and not about the one classifier of all classes.
+    Such an ensemble is wrong about a row only where one of its members is, so that its error is at
+    most the sum of theirs. The members' bounds hold with probability ``1 - delta / n_classes``
+    each, hence their sum with ``1 - delta``.
+
+    Attributes
+    ----------
+    pac_bayes_point : Bound
+        PAC-Bayes bound of the ensemble: the sum of those of its members.
+    rademacher_point : Bound
+        Rademacher bound of the ensemble, likewise.
+    point_error : float
+        Part of the rows given that the ensemble tells wrongly.
+    each : dict of label to RiskBound
+        The bounds of each class against the rest, for ``delta / n_classes``.
+    delta : float
+        How often a bound may fail.
+    rows : int
+        Number of rows.
+    notes : list of str
+        What to keep in mind.
+    """
+
+    pac_bayes_point: Bound
+    rademacher_point: Bound
+    point_error: float
+    each: dict[Any, RiskBound]
+    delta: float
+    rows: int
+    notes: list[str]
+    _text: str = dataclasses.field(repr=False)
+
+    @classmethod
+    def _of(cls, parts: dict[str, Any], texts: list[str], classes: Iterable[Any]) -> OneVsRestBound:
+        """Make it of what the core says, in parts and in words."""
+        bounds = {n: Bound(**parts[n]) for n in ("pac_bayes_point", "rademacher_point")}
+        members = zip(classes, parts["each"], texts[1:], strict=True)
+        each = {label: RiskBound._of(part["bound"], text) for label, part, text in members}
+        return cls(**parts | bounds | {"each": each}, _text=texts[0])
+
+    def __repr__(self) -> str:
+        return self._text.rstrip("\n")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON or a data frame."""
+        values = dataclasses.asdict(self)
+        del values["_text"]
+        values["each"] = {label: bound.to_dict() for label, bound in self.each.items()}
         return values

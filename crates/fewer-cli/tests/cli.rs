@@ -974,6 +974,7 @@ fn relevance_vectors_take_numbers_and_classes() {
         assert_eq!(place.json(&format!("{fit} --json"))["method"], "AdaptiveRVC");
     }
     assert!(place.good("explain learnt.json").contains("rbf("));
+    place.good("fit points.csv --target class --method arvm --variant paper --out paper.json");
     let averaged = place.json("predict model.json points.csv --proba --json");
     let plain = place.json("predict model.json points.csv --plug-in --json");
     for i in 0..200 {
@@ -1080,6 +1081,27 @@ fn many_classes() {
         "fit a.csv --class-weight 1,2",
         &["a number for each of the 3 classes is expected"],
     );
+}
+
+#[test]
+fn more_classes_are_bounded_against_the_rest() {
+    let place = Place::new();
+    place.put("a.csv", points(200, &["a", "b", "c"]));
+    place.good(
+        "fit a.csv --target class --method smlr --lam 1 --standardize false --fit-intercept false \
+         --out model.json",
+    );
+    place.refused("bound model.json a.csv", &["each class against the rest", "multiclass"]);
+    let found = place.json("bound model.json a.csv --multiclass ovr --json");
+    let each = found["each"].as_array().unwrap();
+    assert_eq!(each.len(), 3);
+    for name in ["pac_bayes_point", "rademacher_point"] {
+        let values = each.iter().map(|e| e["bound"][name]["value"].as_f64().unwrap());
+        let off = found[name]["value"].as_f64().unwrap() - values.sum::<f64>();
+        assert!(off.abs() < 1e-12, "{name}");
+    }
+    let text = place.good("bound model.json a.csv --multiclass ovr");
+    assert!(text.contains("a, against the rest") && text.contains("95 % confidence"), "{text}");
 }
 
 #[test]

@@ -292,8 +292,8 @@ impl PyModel {
         Ok([side(|w| w.0)?, side(|w| w.1)?])
     }
 
-    /// Bounds on the error of new rows, as JSON and in words; `options` are by name, those left
-    /// out have their defaults.
+    /// Bounds on the error of new rows, as JSON and in words, then in words those of each class
+    /// against the rest; `options` are by name, those left out have their defaults.
     fn risk_bound<'py>(
         &self,
         py: Python<'py>,
@@ -301,7 +301,8 @@ impl PyModel {
         y: Targets<'py>,
         delta: f64,
         options: &Bound<'py, PyDict>,
-    ) -> PyResult<(String, String)> {
+        one_vs_rest: bool,
+    ) -> PyResult<(String, Vec<String>)> {
         let mut chosen = BoundOptions::default();
         for (name, value) in options {
             match name.extract::<String>()?.as_str() {
@@ -322,13 +323,22 @@ impl PyModel {
         let target = y.hold().map_err(to_python)?;
         let held = x.hold()?;
         let found = watched(py, None, self.function.as_ref(), |observer| {
+            let model = &self.model;
             let bound = |features: Features<'_>| {
-                self.model.risk_bound_watched(features, &target, delta, &chosen, observer)
+                if one_vs_rest {
+                    let found = model
+                        .one_vs_rest_bound_watched(features, &target, delta, &chosen, observer)?;
+                    let mut texts = vec![found.to_string()];
+                    texts.extend(found.each.iter().map(|e| e.bound.to_string()));
+                    return Ok((serde_json::to_string(&found), texts));
+                }
+                let found =
+                    model.risk_bound_watched(features, &target, delta, &chosen, observer)?;
+                Ok((serde_json::to_string(&found), vec![found.to_string()]))
             };
             self.with_features(&held, bound)
         })?;
-        let json = serde_json::to_string(&found);
-        Ok((json.map_err(|e| PyValueError::new_err(e.to_string()))?, found.to_string()))
+        Ok((found.0.map_err(|e| PyValueError::new_err(e.to_string()))?, found.1))
     }
 
     /// The text of a model file.
@@ -667,6 +677,18 @@ impl PyModel {
     fn dropped(&self) -> Vec<(String, String)> {
         let dropped = &self.model.report().dropped;
         dropped.iter().map(|d| (d.name.clone(), d.reason.clone())).collect()
+    }
+
+    /// Whether the rows had offsets, which new rows need, too.
+    #[getter]
+    fn has_offset(&self) -> bool {
+        self.model.report().offset
+    }
+
+    /// Whether the classes are told apart without error and nothing holds the weights.
+    #[getter]
+    fn is_separable(&self) -> bool {
+        self.model.report().separable
     }
 
     /// What the user should know.

@@ -9,7 +9,7 @@ use fewer::bound::{
     laplacian_divergence, pac_bayes, rademacher, smallest_laplacian_divergence,
 };
 use fewer::data::{Dataset, DenseView, SparseMatrix, Target};
-use fewer::method::{BasisKind, Intercept, Lasso, ProbitClassifier, SMLR};
+use fewer::method::{BasisKind, ClassWeight, Intercept, Lasso, ProbitClassifier, SMLR};
 use fewer::model::Model;
 use serde_json::Value;
 use support::{Problem, Random, fixture, numbers};
@@ -260,7 +260,7 @@ fn what_the_theorems_do_not_cover_is_refused_with_the_reason() {
     let lasso = Lasso::new().fit(&Dataset::new(view, &numbers).unwrap()).unwrap();
     refused(&lasso, "Lasso");
     let three = Target::labels((0..80).map(|i| i % 3));
-    refused(&paper(1.0).fit(&Dataset::new(view, three).unwrap()).unwrap(), "two classes");
+    refused(&paper(1.0).fit(&Dataset::new(view, three).unwrap()).unwrap(), "each class against");
     let settings = r#"{"lam": "cv", "standardize": false, "fit_intercept": false}"#;
     let chosen = fewer::method::fit("smlr", settings, None, &data, &fewer::engine::Silent).unwrap();
     refused(&chosen, "chosen on the data");
@@ -301,4 +301,96 @@ fn bounds_read_well() {
     let json = serde_json::to_value(&bound).unwrap();
     assert_eq!(json["pac_bayes_point"]["vacuous"], false);
     assert_eq!(json["gibbs"], "exact");
+}
+
+/// Rows of three classes, each with a column that tells it from the rest but for noise.
+fn three_classes(random: &mut Random, rows: usize) -> (Vec<f64>, Vec<i64>) {
+    let labels: Vec<i64> = (0..rows).map(|_| (3.0 * random.uniform()) as i64).collect();
+    let of_class = |label: &i64| {
+        let noise = random.normals(3);
+        [0, 1, 2].map(|j| if j == *label { 1.0 } else { -1.0 } + 0.3 * noise[j as usize])
+    };
+    let x = labels.iter().flat_map(of_class).collect();
+    (x, labels)
+}
+
+#[test]
+fn more_classes_are_bounded_by_the_sum_of_each_against_the_rest() {
+    let mut random = Random::new(6);
+    let delta = 0.06;
+    for (rows, vacuous) in [(40, true), (8000, false)] {
+        let (x, labels) = three_classes(&mut random, rows);
+        let view = DenseView::by_rows(&x, rows, 3).unwrap();
+        let target = Target::labels(labels.iter().copied());
+        let data = Dataset::new(view, target.clone()).unwrap();
+        let method = paper(0.5).class_weight(ClassWeight::Given(vec![1.0, 2.0, 1.0]));
+        let model = method.fit(&data).unwrap();
+        let found =
+            model.one_vs_rest_bound(view, &target, delta, &BoundOptions::default()).unwrap();
+        let (mut sums, mut outputs) = ([0.0; 2], Vec::new());
+        let weights: Vec<f64> = labels.iter().map(|l| if *l == 1 { 2.0 } else { 1.0 }).collect();
+        for class in 0..3 {
+            let own = Target::labels(labels.iter().map(|l| *l == class as i64));
+            let data = Dataset::new(view, own.clone()).unwrap().with_weights(&weights[..]).unwrap();
+            let member = paper(0.5).fit(&data).unwrap();
+            let bound =
+                member.risk_bound(view, &own, delta / 3.0, &BoundOptions::default()).unwrap();
+            assert_eq!(found.each[class].bound, bound);
+            sums[0] += bound.pac_bayes_point.value;
+            sums[1] += bound.rademacher_point.value;
+            outputs.push(member.coefficients());
+        }
+        assert_eq!([found.pac_bayes_point.value, found.rademacher_point.value], sums);
+        let output = |row: &[f64], class: usize| -> f64 {
+            row.iter().zip(&outputs[class]).map(|(x, w)| x * w).sum()
+        };
+        let wins = |row: &[f64]| {
+            (0..3).max_by(|&a, &b| output(row, a).total_cmp(&output(row, b))).unwrap() as i64
+        };
+        let wrong = x.chunks(3).zip(&labels).filter(|(row, label)| wins(row) != **label).count();
+        assert_eq!(found.point_error, wrong as f64 / rows as f64);
+        // What the sum rests on: the ensemble is wrong only where one of its members is.
+        let members: f64 = found.each.iter().map(|e| e.bound.point_error).sum();
+        assert!(found.point_error <= members + 1e-12);
+        assert_eq!(found.pac_bayes_point.vacuous, vacuous, "{found}");
+        assert_eq!(found.pac_bayes_point.vacuous, sums[0] >= 1.0);
+        let text = found.to_string();
+        assert!(text.contains("against the rest") && text.contains("94 % confidence"), "{text}");
+        assert_eq!(found.notes.iter().any(|n| n.contains("below 1")), vacuous, "{text}");
+    }
+}
+
+#[test]
+fn more_classes_are_refused_for_the_reasons_of_two() {
+    let mut random = Random::new(6);
+    let (x, labels) = three_classes(&mut random, 60);
+    let view = DenseView::by_rows(&x, 60, 3).unwrap();
+    let target = Target::labels(labels);
+    let data = Dataset::new(view, target.clone()).unwrap();
+    let refused = |model: &Model, part: &str| {
+        let options = BoundOptions::default();
+        let error = model.one_vs_rest_bound(view, &target, 0.05, &options).unwrap_err();
+        assert!(error.to_string().contains(part), "{part}: {error}");
+    };
+    refused(&SMLR::new().lam(1.0).fit(&data).unwrap(), "free intercept");
+    let ratio = SMLR::new().lam_ratio(0.1).standardize(false).fit_intercept(Intercept::None);
+    refused(&ratio.fit(&data).unwrap(), "chosen on the data");
+    let functions = RowFunctions::new("mine").with("a", |x| x[0]).with("b", |x| x[1] * x[2]);
+    refused(&paper(1.0).functions(functions).fit(&data).unwrap(), "your functions");
+    let chosen = BoundOptions { lam: Some(1.0), ..BoundOptions::default() };
+    let model = ratio.fit(&data).unwrap();
+    assert!(model.one_vs_rest_bound(view, &target, 0.05, &chosen).is_ok());
+}
+
+#[test]
+fn near_certainty_is_not_said_to_be_certain() {
+    let mut random = Random::new(2);
+    let (x, labels) = draw(&mut random, 400, 3);
+    let view = DenseView::by_rows(&x, 400, 3).unwrap();
+    let target = Target::labels(labels);
+    let model = paper(1.0).fit(&Dataset::new(view, target.clone()).unwrap()).unwrap();
+    for (delta, words) in [(1e-300, "1 - 1e-300 confidence"), (0.001, "99.9 % confidence")] {
+        let bound = model.risk_bound(view, &target, delta, &BoundOptions::default()).unwrap();
+        assert!(bound.to_string().contains(words), "{bound}");
+    }
 }

@@ -19,7 +19,8 @@ use crate::output;
 Example:
   fewer fit data.csv --target y --method smlr --lam 1 --standardize false \\
       --fit-intercept false --out model.json
-  fewer bound model.json data.csv --delta 0.05")]
+  fewer bound model.json data.csv --delta 0.05
+  fewer bound three-classes.json data.csv --multiclass ovr")]
 pub struct Bound {
     /// The model file
     model: PathBuf,
@@ -52,6 +53,10 @@ pub struct Bound {
     /// Their seed
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
+    /// For more than two classes: bound models of each class against the rest, which are fitted on
+    /// these rows with the settings of the model, and the largest output of which wins
+    #[arg(long, value_parser = ["ovr"])]
+    multiclass: Option<String>,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -78,12 +83,16 @@ impl Bound {
             level: self.level,
             ratio: self.ratio,
         };
-        let bound = model
-            .risk_bound(cases.inputs.view()?, &target, self.delta, &options)
-            .map_err(|e| cases.failure(&self.data.data, e))?;
-        if self.json {
-            return output::print_json(&json!(bound));
-        }
-        output::print(&bound.to_string())
+        let (features, delta) = (cases.inputs.view()?, self.delta);
+        let failure = |e| cases.failure(&self.data.data, e);
+        let (found, text) = if self.multiclass.is_some() {
+            let bound = model.one_vs_rest_bound(features, &target, delta, &options);
+            let bound = bound.map_err(failure)?;
+            (json!(bound), bound.to_string())
+        } else {
+            let bound = model.risk_bound(features, &target, delta, &options).map_err(failure)?;
+            (json!(bound), bound.to_string())
+        };
+        if self.json { output::print_json(&found) } else { output::print(&text) }
     }
 }

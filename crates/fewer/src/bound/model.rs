@@ -57,7 +57,7 @@ impl Default for BoundOptions {
 }
 
 impl BoundOptions {
-    fn check(&self, delta: f64) -> Result<()> {
+    pub(super) fn check(&self, delta: f64) -> Result<()> {
         let within = |name: &str, value: f64, good: bool, expected: &str| match good {
             true => Ok(()),
             false => Err(Error::setting(name, value, expected)),
@@ -86,7 +86,7 @@ pub struct Bound {
 }
 
 impl Bound {
-    fn new(value: f64) -> Self {
+    pub(super) fn new(value: f64) -> Self {
         Self { value, vacuous: value >= 1.0 }
     }
 }
@@ -126,10 +126,10 @@ pub struct RiskBound {
 
 impl std::fmt::Display for RiskBound {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let sure = number(100.0 * (1.0 - self.delta));
         writeln!(
             f,
-            "errors of new rows, each bound with {sure} % confidence ({} rows)",
+            "errors of new rows, each bound with {} confidence ({} rows)",
+            confidence(self.delta),
             self.rows
         )?;
         let width = 22;
@@ -146,8 +146,18 @@ impl std::fmt::Display for RiskBound {
     }
 }
 
+/// 1 − δ in words, with as many digits as it takes to tell it from certainty.
+pub(super) fn confidence(delta: f64) -> String {
+    let sure = number(100.0 * (1.0 - delta));
+    if sure == "100" { format!("1 - {}", number(delta)) } else { format!("{sure} %") }
+}
+
+/// What is said where no bound says anything.
+pub(super) const VACUOUS: &str = "no bound on the model's own error is below 1: more rows, fewer \
+                                  columns or another λ, fixed beforehand, would be needed";
+
 /// The prior that a model was fitted with, known to be fixed beforehand.
-struct FixedPrior {
+pub(super) struct FixedPrior {
     /// λ, and λ times the penalty factor for each function of the basis.
     lam: f64,
     lams: Vec<f64>,
@@ -156,13 +166,13 @@ struct FixedPrior {
     centres: Option<Vec<Vec<f64>>>,
 }
 
-fn refused(hint: impl Into<String>) -> Error {
+pub(super) fn refused(hint: impl Into<String>) -> Error {
     Error::Unavailable { what: "a risk bound".into(), hint: hint.into() }
 }
 
 impl FixedPrior {
     /// The prior of a model, or why the theorems do not hold for it and what to do.
-    fn of(model: &Model, lam: Option<f64>) -> Result<Self> {
+    pub(super) fn of(model: &Model, lam: Option<f64>) -> Result<Self> {
         let setting = |name: &str| &model.settings[name];
         let word = |name: &str| setting(name).as_str();
         if model.method != "SMLR" {
@@ -181,12 +191,6 @@ impl FixedPrior {
             return Err(refused(
                 "the theorems are about the Laplacian prior, and the model has a ridge: fit it \
                  with l1_ratio = 1",
-            ));
-        }
-        if model.outputs() != 1 {
-            return Err(refused(
-                "the theorems are about two classes: fit each class against the rest, and divide \
-                 delta by their number",
             ));
         }
         if setting("fit_intercept") == &Value::Bool(true) {
@@ -251,7 +255,8 @@ impl Model {
     /// Bounds on the error of new rows, from the rows that the model was fitted on.
     ///
     /// It is refused, with the reason and what to do, where the theorems do not hold: they need a
-    /// prior that was fixed before the data was seen.
+    /// prior that was fixed before the data was seen. Rows are not compared with those of the fit;
+    /// as many others of the same source, which the model has not seen, are as good.
     ///
     /// ```
     /// use fewer::bound::BoundOptions;
@@ -289,7 +294,15 @@ impl Model {
         let features = features.into();
         options.check(delta)?;
         let prior = FixedPrior::of(self, options.lam)?;
-        let signs = self.signs(labels)?;
+        if self.outputs() != 1 {
+            return Err(refused(
+                "the theorems are about two classes: ask for the bounds of each class against the \
+                 rest (multiclass = \"ovr\"; one_vs_rest_bound in Rust)",
+            ));
+        }
+        let codes = self.codes(labels)?;
+        let signs: Vec<f64> =
+            codes.iter().map(|code| if *code == 0 { -1.0 } else { 1.0 }).collect();
         if features.rows() > 0 && features.rows() != self.report.rows {
             return Err(refused(format!(
                 "it is for the {} rows that the model was fitted on, each once, and not for {}",
@@ -381,37 +394,35 @@ impl Model {
                 ));
             }
         }
-        if self.encoder.as_ref().is_some_and(|e| e.table_names().count() != self.features.len()) {
-            notes.push("the categories of the text columns were read off the data".into());
-        }
+        notes.extend(self.note_of_categories());
         if bound.pac_bayes_point.vacuous && bound.rademacher_point.vacuous {
-            notes.push(
-                "no bound on the model's own error is below 1: more rows, fewer columns or another \
-                 λ, fixed beforehand, would be needed"
-                    .into(),
-            );
+            notes.push(VACUOUS.into());
         }
         notes
     }
 
-    /// 1 for rows of the second class, −1 for those of the first.
-    fn signs(&self, labels: &Target<'_>) -> Result<Vec<f64>> {
+    /// What is to be kept in mind of columns of text.
+    pub(super) fn note_of_categories(&self) -> Option<String> {
+        let encoder = self.encoder.as_ref()?;
+        (encoder.table_names().count() != self.features.len())
+            .then(|| "the categories of the text columns were read off the data".into())
+    }
+
+    /// The positions of labels among the classes of the model.
+    pub(super) fn codes(&self, labels: &Target<'_>) -> Result<Vec<usize>> {
         let Target::Labels { classes, codes } = labels else {
             return Err(refused("the labels are numbers; give those of the classes"));
         };
         let known = self.classes().unwrap_or_default();
-        let sign =
-            |(row, code): (usize, &usize)| match known.iter().position(|k| *k == classes[*code]) {
-                Some(0) => Ok(-1.0),
-                Some(_) => Ok(1.0),
-                None => Err(Error::Value {
-                    row: row + 1,
-                    column: self.target.clone(),
-                    value: format!("the class '{}'", classes[*code]),
-                    expected: "it is none of those that the model tells apart".into(),
-                }),
-            };
-        codes.iter().enumerate().map(sign).collect()
+        let position = |(row, code): (usize, &usize)| {
+            known.iter().position(|k| *k == classes[*code]).ok_or_else(|| Error::Value {
+                row: row + 1,
+                column: self.target.clone(),
+                value: format!("the class '{}'", classes[*code]),
+                expected: "it is none of those that the model tells apart".into(),
+            })
+        };
+        codes.iter().enumerate().map(position).collect()
     }
 }
 
