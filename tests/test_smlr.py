@@ -295,7 +295,7 @@ def test_offsets_are_part_of_the_outputs(rows):
     X = rows[:, 1:]
     model = SMLR(lam=2.0, standardize=False, tol=1e-12).fit(X, y, offset=known)
     # A column without a penalty whose weight cannot but be 1 would do the same.
-    eta = model.decision_function(X) + known
+    eta = model.decision_function(X, known)
     loss = np.logaddexp(0, np.where(y == "yes", -eta, eta)).sum()
     assert model.objective_ == pytest.approx(loss + 2 * np.abs(model.coef_).sum())
     np.testing.assert_allclose(model.predict_proba(X, offset=known)[:, 1], 1 / (1 + np.exp(-eta)))
@@ -367,8 +367,8 @@ def test_offsets_that_are_none(rows):
 def test_no_penalty_on_separable_classes_ends(solver):
     X = np.arange(40.0)[:, None] - 19.5
     y = X[:, 0] > 0
-    with np.errstate(all="raise"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    said = (ConvergenceWarning, fewer.SeparableWarning)
+    with np.errstate(all="raise"), pytest.warns(said):
         model = SMLR(lam=0.0, solver=solver, max_iter=300).fit(X, y)
     assert np.isfinite(model.coef_).all()
     assert model.termination_ in ("converged", "iteration_limit", "stalled")
@@ -386,7 +386,7 @@ def test_scores_take_offsets(rows):
     model = SMLR(lam=2.0).fit(rows[:, 1:], y, offset=known)
     right = np.mean(model.predict(rows[:, 1:], known) == y)
     assert model.score(rows[:, 1:], y, offset=known) == right
-    assert model.score(rows[:, 1:], y) < right
+    assert model.score(rows[:, 1:], y, offset=np.zeros(len(rows))) < right
 
 
 def test_lam_max_is_exact_with_free_columns():
@@ -443,3 +443,64 @@ def test_a_hundred_classes():
         model = SMLR(lam_ratio=0.2, **settings).fit(X, y)
         assert model.converged_
         assert model.coef_.shape == (100, 12)
+
+
+@pytest.mark.parametrize("lam", [20.0, 2.0, 0.1])
+def test_a_penalised_intercept_equals_liblinear(rows, lam):
+    y = two_classes(rows)
+    ours = SMLR(lam=lam, standardize=False, fit_intercept="penalised", tol=1e-13).fit(rows, y)
+    settings = {"tol": 1e-9, "max_iter": 10**5, "random_state": 0}
+    theirs = LogisticRegression(l1_ratio=1.0, C=1 / lam, solver="liblinear", **settings)
+    theirs.fit(rows, y)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=2e-5)
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=2e-5)
+
+
+def test_no_penalty_on_separable_classes_is_said(rows):
+    with pytest.warns(fewer.SeparableWarning, match="give a λ above 0"):
+        model = SMLR(lam=0.0, uncertainty=True).fit(rows, rows[:, 0] > 0)
+    assert model.coef_std_ is None
+    assert any("no standard errors" in note for note in model.notes_)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        held = SMLR(lam=0.0, uncertainty=True).fit(rows, two_classes(rows))
+    assert held.coef_std_ is not None
+
+
+def test_forgotten_offsets_are_said(rows):
+    y = two_classes(rows)
+    known = rows[:, 0]
+    model = SMLR(lam=2.0).fit(rows[:, 1:], y, offset=known)
+    for method in (model.predict, model.predict_proba, model.predict_log_proba):
+        with pytest.warns(UserWarning, match="fitted with offsets"):
+            method(rows[:, 1:])
+        method(rows[:, 1:], offset=np.zeros(len(rows)))
+    with pytest.warns(UserWarning, match="fitted with offsets"):
+        plain = model.decision_function(rows[:, 1:])
+    with pytest.warns(UserWarning, match="fitted with offsets"):
+        model.score(rows[:, 1:], y)
+    np.testing.assert_allclose(model.decision_function(rows[:, 1:], known), plain + known)
+
+
+def test_offsets_of_two_classes_may_be_a_column(rows):
+    y = two_classes(rows)
+    known = rows[:, 0]
+    flat = SMLR(lam=2.0).fit(rows[:, 1:], y, offset=known)
+    column = SMLR(lam=2.0).fit(rows[:, 1:], y, offset=known[:, None])
+    np.testing.assert_array_equal(flat.coef_, column.coef_)
+    np.testing.assert_array_equal(
+        flat.predict_proba(rows[:, 1:], offset=known),
+        flat.predict_proba(rows[:, 1:], offset=known[:, None]),
+    )
+
+
+@pytest.mark.parametrize("most", [-1, 0])
+def test_a_limit_of_terms_is_at_least_one(rows, most):
+    with pytest.raises(ValueError, match=r"max_terms = .*at least 1"):
+        SMLR(max_terms=most).fit(rows, two_classes(rows))
+
+
+def test_an_explanation_has_the_standard_error_of_the_intercept(rows):
+    model = SMLR(lam=2.0, uncertainty=True).fit(rows, two_classes(rows))
+    line = next(x for x in str(model.explain()).split("\n") if x.startswith("(intercept)"))
+    assert float(line.split()[2]) == pytest.approx(model.intercept_std_[0], rel=1e-4)

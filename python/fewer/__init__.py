@@ -11,8 +11,8 @@
 from importlib.metadata import version as _version
 
 from fewer import kernels, plots
-from fewer._base import Certificate, EmptyModelWarning, Explanation, load
-from fewer._bound import Bound, RiskBound
+from fewer._base import Certificate, EmptyModelWarning, Explanation, SeparableWarning, load
+from fewer._bound import Bound, OneVsRestBound, RiskBound
 from fewer._select import Selection, Tried
 from fewer.adaptive_rvc import AdaptiveRVC
 from fewer.adaptive_rvr import AdaptiveRVR
@@ -52,10 +52,12 @@ __all__ = [
     "LassoCV",
     "LassoPath",
     "Moments",
+    "OneVsRestBound",
     "ProbitClassifier",
     "RiskBound",
     "SMLRPath",
     "Selection",
+    "SeparableWarning",
     "SparseRegressor",
     "Stability",
     "Tried",

@@ -71,6 +71,10 @@ class EmptyModelWarning(UserWarning):
     """The model has no term: it predicts a constant. The message says why."""
 
 
+class SeparableWarning(UserWarning):
+    """The classes are told apart without error, and nothing keeps the weights from growing."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Certificate:
     """Evidence that a fit is what it claims to be.
@@ -433,6 +437,8 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
                 _say(f"{name}: {note}")
         if not self.converged_:
             warnings.warn(f"{name} has not converged: {notes}", ConvergenceWarning, stacklevel=4)
+        elif self.model_.is_separable:
+            warnings.warn(notes, SeparableWarning, stacklevel=4)
         elif not self.terms_:
             warnings.warn(notes, EmptyModelWarning, stacklevel=4)
 

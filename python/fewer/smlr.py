@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, Literal
+import json
+import numbers
+import warnings
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_softmax
 from sklearn.base import clone
 from sklearn.metrics import accuracy_score
-from sklearn.utils.validation import check_consistent_length
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from fewer import _data, _select
 from fewer._base import (
@@ -24,7 +27,7 @@ from fewer._base import (
     RandomState,
     with_defaults,
 )
-from fewer._bound import Gibbs, RiskBound
+from fewer._bound import Gibbs, Multiclass, OneVsRestBound, RiskBound
 from fewer._docs import documented
 from fewer._path import Path, fit_path
 from fewer._select import CV, Lam, Rule
@@ -279,6 +282,7 @@ class SMLR(Classifier):
             Labels out of `classes_`.
         """
         if offset is None:
+            self._remind_of_offset()
             return super().predict(X)
         labels: NDArray[Any] = self.classes_[self.predict_log_proba(X, offset).argmax(axis=1)]
         return labels
@@ -304,6 +308,7 @@ class SMLR(Classifier):
             A column for each of `classes_`; rows sum to 1.
         """
         if offset is None:
+            self._remind_of_offset()
             return super().predict_proba(X, moderated)
         if moderated:
             raise ValueError(
@@ -327,7 +332,14 @@ class SMLR(Classifier):
         ndarray of shape (n_samples, n_classes)
             A column for each of `classes_`.
         """
+        logs: NDArray[np.float64] = log_softmax(self._outputs(X, offset), axis=1)
+        return logs
+
+    def _outputs(self, X: Any, offset: ArrayLike | None) -> NDArray[np.float64]:
+        """Compute an output for each class, with offsets."""
         x = self._new(X)
+        if offset is None:
+            self._remind_of_offset()
         eta = self.model_.decision(x)
         if eta.shape[1] == 1:
             eta = np.hstack([np.zeros_like(eta), eta])
@@ -335,8 +347,18 @@ class SMLR(Classifier):
         if known is not None:
             values = known[0].reshape(known[1], -1).T
             eta[:, -values.shape[1] :] += values
-        logs: NDArray[np.float64] = log_softmax(eta, axis=1)
-        return logs
+        return eta
+
+    def _remind_of_offset(self) -> None:
+        """Say that predictions lack a part, if they do."""
+        check_is_fitted(self, "model_")
+        if self.model_.has_offset:
+            warnings.warn(
+                "the model was fitted with offsets, which these rows are taken not to have: give "
+                "theirs as offset, or zeros",
+                UserWarning,
+                stacklevel=3,
+            )
 
     def score(
         self, X: Any, y: Any, sample_weight: Any = None, *, offset: ArrayLike | None = None
@@ -363,21 +385,57 @@ class SMLR(Classifier):
             return float(super().score(X, y, sample_weight))
         return float(accuracy_score(y, self.predict(X, offset), sample_weight=sample_weight))
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Compute the outputs whose signs and sizes decide, without offsets.
+    def decision_function(self, X: Any, offset: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Compute the outputs whose signs and sizes decide.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
             The inputs.
+        offset : array-like of shape (n_samples,) or (n_samples, n_classes), optional
+            The offsets of these rows, where the model was fitted with offsets.
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             For two classes one output, above 0 for the second of `classes_`; for more one for
-            each class, of which the largest wins. Offsets are to be added to these.
+            each class, of which the largest wins.
         """
-        return super().decision_function(X)
+        eta = self._outputs(X, offset)
+        return eta[:, 1] - eta[:, 0] if eta.shape[1] == 2 else eta
+
+    @overload
+    def risk_bound(
+        self,
+        X: Any,
+        y: Any,
+        delta: float = ...,
+        *,
+        multiclass: None = None,
+        gibbs: Gibbs = ...,
+        lam: float | None = ...,
+        margin: float = ...,
+        level: float = ...,
+        ratio: float = ...,
+        draws: int = ...,
+        random_state: int = ...,
+    ) -> RiskBound: ...
+    @overload
+    def risk_bound(
+        self,
+        X: Any,
+        y: Any,
+        delta: float = ...,
+        *,
+        multiclass: Multiclass,
+        gibbs: Gibbs = ...,
+        lam: float | None = ...,
+        margin: float = ...,
+        level: float = ...,
+        ratio: float = ...,
+        draws: int = ...,
+        random_state: int = ...,
+    ) -> OneVsRestBound: ...
 
     def risk_bound(
         self,
@@ -385,6 +443,7 @@ class SMLR(Classifier):
         y: Any,
         delta: float = 0.05,
         *,
+        multiclass: Multiclass | None = None,
         gibbs: Gibbs = "exact",
         lam: float | None = None,
         margin: float = 0.5,
@@ -392,7 +451,7 @@ class SMLR(Classifier):
         ratio: float = 2.0,
         draws: int = 10000,
         random_state: int = 0,
-    ) -> RiskBound:
+    ) -> RiskBound | OneVsRestBound:
         """Bound the error of new rows from those that the classifier was fitted on [1]_.
 
         The theorems need a prior that was fixed before the data was seen. A classifier for which
@@ -403,11 +462,18 @@ class SMLR(Classifier):
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            The inputs that it was fitted on.
+            The inputs that it was fitted on, each once. As many other rows of the same source,
+            which the classifier has not seen, are as good; a mixture of both is not.
         y : array-like of shape (n_samples,)
             Their labels.
         delta : float, default=0.05
             How often a bound may fail.
+        multiclass : "ovr", optional
+            For more than two classes: bound an ensemble instead, of classifiers of each class
+            against the rest, the largest output of which wins. They are fitted here, on these rows
+            and with the parameters and the `lam_` of this classifier, as
+            :class:`sklearn.multiclass.OneVsRestClassifier` would. The theorems say nothing of
+            this classifier itself.
         gibbs : {"exact", "gaussian", "monte-carlo"}, default="exact"
             How the error of the Gibbs classifier is computed: from its characteristic function,
             as if it were Gaussian (fast), or from draws.
@@ -426,7 +492,7 @@ class SMLR(Classifier):
 
         Returns
         -------
-        RiskBound
+        RiskBound or OneVsRestBound
             The bounds, with the errors and the divergence they are made of; prints as a table.
 
         Raises
@@ -449,6 +515,14 @@ class SMLR(Classifier):
                 raise ValueError(
                     f"{name} = {number!r}: a whole number of at least {least} is expected"
                 )
+        given = {"delta": delta, "lam": lam, "margin": margin, "level": level, "ratio": ratio}
+        for name, value in given.items():
+            if not (isinstance(value, numbers.Real) or (name == "lam" and value is None)):
+                raise ValueError(f"{name} = {value!r}: a number is expected")
+        if not isinstance(gibbs, str):
+            raise ValueError(f"gibbs = {gibbs!r}: a word is expected")
+        if multiclass not in (None, "ovr"):
+            raise ValueError(f"multiclass = {multiclass!r}: 'ovr' or None is expected")
         x = self._new(X)
         check_consistent_length(X, y)
         classes, codes = _data.classes_of(y)
@@ -457,7 +531,11 @@ class SMLR(Classifier):
         if lam is not None:
             options["lam"] = lam
         target = codes, _data.labels(classes)
-        return RiskBound._of(*self.model_.risk_bound(x, target, delta, options))
+        one_vs_rest = multiclass is not None
+        found, texts = self.model_.risk_bound(x, target, delta, options, one_vs_rest)
+        if one_vs_rest:
+            return OneVsRestBound._of(json.loads(found), texts, self.classes_.tolist())
+        return RiskBound._of(json.loads(found), texts[0])
 
     def _offset(
         self, offset: ArrayLike | None, rows: int
@@ -468,7 +546,7 @@ class SMLR(Classifier):
         array = np.asarray(offset, dtype=np.float64)
         shapes: list[tuple[int, ...]] = [(rows, len(self.classes_))]
         if len(self.classes_) == 2:
-            shapes.insert(0, (rows,))
+            shapes = [(rows,), (rows, 1), *shapes]
         if array.shape not in shapes:
             wanted = " or ".join(map(str, shapes))
             raise ValueError(f"offset: the shape {wanted} is expected, found {array.shape}")

@@ -4,10 +4,12 @@
 mod support;
 
 use fewer::data::{Dataset, DenseView, Features, SparseMatrix, Target};
+use fewer::engine::Termination;
 use fewer::linalg::Matrix;
 use fewer::method::{BasisKind, Intercept, Parameterization, RMLR, SMLR, Schedule, Solver};
 use fewer::model::{CertificateKind, Model};
 use serde_json::Value;
+use std::time::Instant;
 use support::{Problem, Random, distance, fixture, numbers};
 
 #[test]
@@ -180,6 +182,64 @@ fn solvers() -> [(Solver, Schedule); 4] {
     ]
 }
 
+/// The largest violation of the conditions of an optimum by the weights of a linear model without
+/// free columns, as a part of λ: λ(ρ sign(w) + (1 − ρ)w) is the pull of Σ w x (y − p) on each
+/// weight, in units in which columns are penalised, and at zero no pull exceeds λρ.
+fn violation(model: &Model, data: &Dataset<'_>) -> f64 {
+    let settings = model.settings();
+    let plain = settings["basis"] == "linear" && settings["max_terms"].is_null();
+    let Target::Labels { codes, .. } = data.target() else { return 0.0 };
+    if !plain || !settings["penalty_factors"].is_null() {
+        return 0.0;
+    }
+    let rows = codes.len();
+    let weight = |i: usize| data.weights().map_or(1.0, |w| w[i]);
+    let total: f64 = (0..rows).map(weight).sum();
+    let column = |j: usize| -> Vec<f64> {
+        let mut x = vec![0.0; rows];
+        match data.features() {
+            Features::Dense(dense) => (0..rows).for_each(|i| x[i] = dense.get(i, j)),
+            Features::Sparse(sparse) => sparse.column(j).for_each(|(i, v)| x[i] = v),
+        }
+        x
+    };
+    let found = model.predict_probabilities(*data.features()).unwrap();
+    let (lam, ratio) = (model.report().lam.unwrap(), settings["l1_ratio"].as_f64().unwrap());
+    let symmetric = settings["parameterization"] == "symmetric";
+    let (intercept, standardized) = (&settings["fit_intercept"], settings["standardize"] == true);
+    let centred = intercept == true || standardized && intercept != false;
+    let classes = found.columns();
+    let mut worst = 0.0_f64;
+    // Two classes are told by the weights of the second.
+    for (c, output) in match classes {
+        2 => vec![(1, 0)],
+        _ => (0..classes - usize::from(!symmetric)).map(|c| (c, c)).collect(),
+    } {
+        let residual: Vec<f64> = (0..rows)
+            .map(|i| weight(i) * (f64::from(u8::from(codes[i] == c)) - found[(i, c)]))
+            .collect();
+        for (j, w) in model.coefficients_of(output).iter().enumerate() {
+            let x = column(j);
+            let mean = (0..rows).map(|i| weight(i) * x[i]).sum::<f64>() / total;
+            // Without an intercept columns have their mean square for a unit.
+            let mean = if centred { mean } else { 0.0 };
+            let square = (0..rows).map(|i| weight(i) * (x[i] - mean).powi(2)).sum::<f64>() / total;
+            let unit = if standardized { square.sqrt() } else { 1.0 };
+            let pull: f64 = residual.iter().zip(&x).map(|(r, x)| r * (x - mean)).sum();
+            // Half of the ridge is left of ±w/2 for two classes.
+            let half = if symmetric && classes == 2 { 0.5 } else { 1.0 };
+            let (pull, w) = (pull / unit, w * unit);
+            let ridge = lam * (1.0 - ratio) * half * w;
+            let off = match w == 0.0 {
+                true => (pull.abs() - lam * ratio).max(0.0),
+                false => (pull - ridge - lam * ratio * w.signum()).abs(),
+            };
+            worst = worst.max(off / lam);
+        }
+    }
+    worst
+}
+
 /// Fits by all solvers, which must agree, go down, and end with a certificate.
 fn agree(method: &SMLR, data: &Dataset<'_>, what: &str) {
     let mut objectives = Vec::new();
@@ -190,6 +250,8 @@ fn agree(method: &SMLR, data: &Dataset<'_>, what: &str) {
         assert!(report.termination.is_converged(), "{what}, {solver:?}: {:?}", report.notes);
         assert!(report.certificate.value <= 1e-8, "{what}, {solver:?}: {:?}", report.certificate);
         objectives.push(report.objective);
+        let off = violation(&model, data);
+        assert!(off < 1e-3, "{what}, {solver:?}, {schedule:?}: {off:e}");
         for pair in report.trace.windows(2) {
             let rise = pair[1].objective / pair[0].objective - 1.0;
             assert!(rise < 1e-10, "{what}, {solver:?}, {schedule:?}: {rise:e}");
@@ -254,6 +316,21 @@ fn the_solvers_agree_on_kernels_and_wide_data() {
     agree(&SMLR::new().lam_ratio(0.2), &data, "wide");
     agree(&SMLR::new().lam_ratio(0.2).max_terms(4), &data, "few");
     agree(&SMLR::new().l1_ratio(0.0).lam(5.0), &data, "wide ridge");
+}
+
+#[test]
+fn the_solvers_agree_on_a_hundred_classes() {
+    let (rows, columns) = (300, 5);
+    let mut random = Random::new(2);
+    let x = random.normals(rows * columns);
+    let class = |(i, row): (usize, &[f64])| {
+        let near = (10.0 * (row[0] + 0.3 * row[1] + 3.0)).clamp(0.0, 99.0) as i64;
+        if i < 100 { i as i64 } else { near }
+    };
+    let labels: Vec<i64> = x.chunks(columns).enumerate().map(class).collect();
+    let view = DenseView::by_rows(&x, rows, columns).unwrap();
+    let data = Dataset::new(view, Target::labels(labels)).unwrap();
+    agree(&SMLR::new().lam_ratio(0.3), &data, "a hundred classes");
 }
 
 #[test]
@@ -719,5 +796,64 @@ fn a_start_far_out_is_dropped() {
         let warm = method.start(&start).fit(&data).unwrap();
         assert!(warm.report().termination.is_converged(), "{solver:?}");
         assert!((warm.report().objective / cold.report().objective - 1.0).abs() < 1e-8);
+    }
+}
+
+/// The start of bound optimisation alone may take longer than the time there is.
+#[test]
+fn bound_optimisation_ends_in_time_and_never_behind_the_empty_model() {
+    let (p, labels) = three_classes(7, 300, 8000);
+    let data = Dataset::new(p.view(), Target::labels(labels)).unwrap();
+    let method = SMLR::new().lam_ratio(0.5).solver(Solver::Bound);
+    let began = Instant::now();
+    let stepped = method.clone().max_iter(1).fit(&data).unwrap();
+    let step = began.elapsed();
+    assert!(stepped.report().certificate.value <= 1.0 + 1e-9);
+    let shortest = (0..3)
+        .map(|_| {
+            let began = Instant::now();
+            let cut = method.clone().max_time(step.as_secs_f64() / 50.0).fit(&data).unwrap();
+            let (took, report) = (began.elapsed(), cut.report());
+            assert_eq!(report.termination, Termination::TimeLimit);
+            assert!(report.certificate.value <= 1.0 + 1e-9, "{:?}", report.certificate);
+            took
+        })
+        .min();
+    assert!(shortest.unwrap() < step / 2, "{shortest:?} of {step:?}");
+    // Not even where the fit starts far below.
+    let start = SMLR::new().lam_ratio(0.6).fit(&data).unwrap();
+    let warm = method.start(&start).max_iter(1).fit(&data).unwrap();
+    let (now, then) = (warm.report().objective, start.report().objective);
+    assert!(now <= then, "{now} {then}");
+}
+
+/// A column that says what two others say together is in the way of choosing by weights.
+#[test]
+fn few_terms_are_nearly_the_best_few() {
+    let (rows, columns) = (80, 6);
+    for seed in 0..30 {
+        let mut random = Random::new(seed);
+        let mut x = random.normals(rows * columns);
+        for row in x.chunks_mut(columns) {
+            row[3] = row[0] + row[1] + 0.3 * row[3];
+        }
+        let labels: Vec<bool> =
+            x.chunks(columns).map(|r| r[0] + r[1] + random.normals(1)[0] > 0.0).collect();
+        let method = SMLR::new().lam(0.5).standardize(false);
+        let fit = |chosen: &[usize], method: &SMLR| {
+            let part: Vec<f64> =
+                x.chunks(columns).flat_map(|row| chosen.iter().map(|&j| row[j])).collect();
+            let view = DenseView::by_rows(&part, rows, chosen.len()).unwrap();
+            let data = Dataset::new(view, Target::labels(labels.clone())).unwrap();
+            method.fit(&data).unwrap().report().objective
+        };
+        let all: Vec<usize> = (0..columns).collect();
+        let one = all.iter().map(|&j| fit(&[j], &method)).fold(f64::INFINITY, f64::min);
+        let pairs = all.iter().flat_map(|&j| (0..j).map(move |i| [i, j]));
+        let two = pairs.map(|pair| fit(&pair, &method)).fold(f64::INFINITY, f64::min);
+        for (most, best) in [(1, one), (2, two)] {
+            let found = fit(&all, &method.clone().max_terms(most));
+            assert!(found <= best * (1.0 + 1e-3), "{seed}, {most}: {found} {best}");
+        }
     }
 }

@@ -816,3 +816,44 @@ fn an_observer_can_stop_it_anywhere() {
         assert!(matches!(fitted, Err(fewer::Error::Interrupted)), "{after} of {questions}");
     }
 }
+
+/// A column that says what two others say together is in the way of choosing by weights.
+#[test]
+fn few_terms_are_nearly_the_best_few() {
+    let (rows, columns) = (80, 6);
+    for seed in 0..30 {
+        let mut random = Random::new(seed);
+        let mut x = random.normals(rows * columns);
+        for row in x.chunks_mut(columns) {
+            row[3] = row[0] + row[1] + 0.3 * row[3];
+        }
+        let y: Vec<f64> =
+            x.chunks(columns).map(|r| r[0] + r[1] + 0.5 * random.normals(1)[0]).collect();
+        let method = Lasso::new().lam(0.5).standardize(false);
+        let fit = |chosen: &[usize], method: &Lasso, by_moments: bool| {
+            let part: Vec<f64> =
+                x.chunks(columns).flat_map(|row| chosen.iter().map(|&j| row[j])).collect();
+            let view = DenseView::by_rows(&part, rows, chosen.len()).unwrap();
+            let data = Dataset::new(view, &y).unwrap();
+            let model = match by_moments {
+                true => {
+                    let mut builder = MomentsBuilder::new(chosen.iter().map(|j| format!("c{j}")));
+                    builder.push(view, &y, None).unwrap();
+                    method.fit_moments(builder.finish().unwrap())
+                }
+                false => method.fit(&data),
+            };
+            model.unwrap().report().objective
+        };
+        let all: Vec<usize> = (0..columns).collect();
+        let one = all.iter().map(|&j| fit(&[j], &method, false)).fold(f64::INFINITY, f64::min);
+        let pairs = all.iter().flat_map(|&j| (0..j).map(move |i| [i, j]));
+        let two = pairs.map(|pair| fit(&pair, &method, false)).fold(f64::INFINITY, f64::min);
+        for (most, best) in [(1, one), (2, two)] {
+            for by_moments in [false, true] {
+                let found = fit(&all, &method.clone().max_terms(most), by_moments);
+                assert!(found <= best * (1.0 + 1e-3), "{seed}, {most}: {found} {best}");
+            }
+        }
+    }
+}

@@ -6,7 +6,7 @@
 
 use super::coordinate::{Coordinate, Penalty};
 use super::reweighted::{Options, Reweighted, Stop};
-use super::{LeastSquares, Outcome, Right, check_memory, coordinate};
+use super::{LeastSquares, Outcome, Right, Step, check_memory, coordinate};
 use crate::design::{Design, Stacked};
 use crate::error::Result;
 use crate::likelihood::QuadraticBound;
@@ -157,7 +157,7 @@ pub(crate) fn run(
     let all = outputs * design.raw().columns();
     let weights = design.weights().map(|w| w.repeat(outputs));
     let view = Design::new(&stacked, weights.as_deref(), vec![0.0; all], vec![1.0; all]);
-    let mut data = LeastSquares::from_rows(&view, memory_limit, observer);
+    let mut data = LeastSquares::from_rows(&view, memory_limit, observer).until(options.deadline);
     if let Some(gram) = gram {
         check_memory(all, design.rows(), memory_limit)?;
         data = data.with_gram(Arc::new(kronecker(curvature, outputs, gram)));
@@ -165,7 +165,8 @@ pub(crate) fn run(
     let squares: Vec<f64> = (0..all).map(|v| curvature.on_diagonal() * engine.square(v)).collect();
     let mut allowed = vec![false; all];
     engine.usable().iter().for_each(|&v| allowed[v] = true);
-    let (mut active, mut beta) = engine.weights();
+    let entry = engine.weights();
+    let (mut active, mut beta) = entry.clone();
     if prior.l1 == 0.0 {
         // Zeros do not absorb, and none would be let back in.
         active = engine.usable().to_vec();
@@ -185,13 +186,17 @@ pub(crate) fn run(
         let right = Right { products: &likelihood.products, target: &likelihood.target };
         let mean = active.iter().map(|&v| squares[v]).sum::<f64>() / active.len().max(1) as f64;
         let ones = vec![1.0; active.len()];
-        let ridge = data.ridge(&active, &ones, START_RIDGE * mean, right)?;
+        let ridge = data.ridge_in_time(&active, &ones, START_RIDGE * mean, right)?;
         beta = match ridge {
-            Some(ridge) => ridge.beta,
+            Some(Some(ridge)) => ridge.beta,
             // A short step along the pulls is a start too.
-            None => {
+            Some(None) => {
                 let step = mean * active.len() as f64;
                 likelihood.products.iter().map(|p| p / step).collect()
+            }
+            None => {
+                active.clear();
+                Vec::new()
             }
         };
     }
@@ -203,7 +208,7 @@ pub(crate) fn run(
         hold_noise_above: None,
         accelerate: true,
     };
-    let outcome = Reweighted {
+    let mut outcome = Reweighted {
         data: &mut data,
         likelihood: &mut likelihood,
         prior: &prior,
@@ -217,6 +222,18 @@ pub(crate) fn run(
     }
     .run(&reweighted)?;
     engine.move_to(&outcome.active, &outcome.beta)?;
+    if outcome.termination.is_cut_short() && entry.0 != outcome.active {
+        // The start has all weights, and may not yet have come down to where it set out.
+        engine.move_if_better(&entry.0, &entry.1, penalty)?;
+        let (active, beta) = engine.weights();
+        let size: f64 = active.iter().zip(&beta).map(|(&v, b)| penalty.value(v, *b)).sum();
+        let objective = engine.value() + size;
+        if objective < outcome.objective {
+            let gap = engine.relative_gap(penalty)?;
+            outcome.trace.push(Step { objective, terms: active.len() });
+            outcome = Outcome { active, beta, objective, gap, ..outcome };
+        }
+    }
     Ok(outcome)
 }
 

@@ -1,12 +1,13 @@
 //! The ridge problem inside every step of the reweighted engine, in the cheaper of two forms.
 
-use super::{Interrupted, Observer};
+use super::{Interrupted, Observer, Until};
 use crate::data::{Moments, Units, partial_sums};
 use crate::design::Design;
 use crate::error::{Error, Result};
 use crate::linalg::{Cholesky, Matrix, axpy, dot};
 use rayon::prelude::*;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Least squares on a design, through its rows or through XᵀX.
 pub(crate) struct LeastSquares<'a> {
@@ -18,7 +19,7 @@ pub(crate) struct LeastSquares<'a> {
     packed: Option<Packed>,
     only_rows: bool,
     memory_limit: usize,
-    observer: &'a dyn Observer,
+    watch: Until<'a>,
 }
 
 struct Packed {
@@ -65,7 +66,7 @@ impl<'a> LeastSquares<'a> {
             packed: None,
             only_rows: false,
             memory_limit,
-            observer,
+            watch: Until { observer, deadline: None },
         }
     }
 
@@ -73,6 +74,12 @@ impl<'a> LeastSquares<'a> {
     pub fn with_gram(mut self, matrix: Arc<Matrix>) -> Self {
         let position = (0..matrix.rows()).collect();
         self.gram = Some(Gram { matrix, position });
+        self
+    }
+
+    /// Solves within this time or not at all: see [`ridge_in_time`](Self::ridge_in_time).
+    pub fn until(mut self, deadline: Option<Instant>) -> Self {
+        self.watch.deadline = deadline;
         self
     }
 
@@ -84,7 +91,8 @@ impl<'a> LeastSquares<'a> {
 
     /// Least squares from moments alone.
     pub fn from_gram(matrix: Arc<Matrix>, memory_limit: usize, observer: &'a dyn Observer) -> Self {
-        Self { design: None, gram: None, packed: None, only_rows: false, memory_limit, observer }
+        let watch = Until { observer, deadline: None };
+        Self { design: None, gram: None, packed: None, only_rows: false, memory_limit, watch }
             .with_gram(matrix)
     }
 
@@ -101,7 +109,7 @@ impl<'a> LeastSquares<'a> {
     }
 
     pub fn observer(&self) -> &'a dyn Observer {
-        self.observer
+        self.watch.observer
     }
 
     pub fn has_gram_for(&self, active: &[usize]) -> bool {
@@ -166,7 +174,7 @@ impl<'a> LeastSquares<'a> {
         check_memory(active.len(), design.rows(), self.memory_limit)?;
         let zeros = vec![0.0; design.rows()];
         let moments =
-            Moments::of(design.raw(), active, &zeros, design.weights(), true, self.observer)?;
+            Moments::of(design.raw(), active, &zeros, design.weights(), true, &self.watch)?;
         let (mean, deviation) = active.iter().map(|&j| design.units(j)).unzip();
         let units = Units { mean, deviation, target_mean: 0.0, target_deviation: 1.0 };
         let matrix = Arc::new(moments.in_units(&units).gram);
@@ -236,7 +244,7 @@ impl<'a> LeastSquares<'a> {
                 }
                 column[b] += c;
             }
-            let Ok(factor) = Cholesky::new(matrix, self.observer)? else { return Ok(None) };
+            let Ok(factor) = Cholesky::new(matrix, &self.watch)? else { return Ok(None) };
             let mut beta: Vec<f64> = right.products.iter().zip(u).map(|(b, u)| b * u).collect();
             factor.solve(&mut beta);
             beta.iter_mut().zip(u).for_each(|(b, u)| *b *= u);
@@ -246,10 +254,22 @@ impl<'a> LeastSquares<'a> {
         self.ridge_by_rows(outer, active, u, c, right)
     }
 
+    /// [`ridge`](Self::ridge), or nothing where the time set was over before its end.
+    pub fn ridge_in_time(
+        &mut self,
+        active: &[usize],
+        u: &[f64],
+        c: f64,
+        right: Right<'_>,
+    ) -> Result<Option<Option<Ridge>>> {
+        let done = self.ridge(active, u, c, right);
+        self.watch.in_time(done)
+    }
+
     fn outer(&self, active: &[usize], u: &[f64]) -> Result<Matrix> {
         let design = self.rows_needed()?;
         check_memory(design.rows(), design.rows(), self.memory_limit)?;
-        Ok(design.outer(active, u, self.observer)?)
+        Ok(design.outer(active, u, &self.watch)?)
     }
 
     fn ridge_by_rows(
@@ -265,7 +285,7 @@ impl<'a> LeastSquares<'a> {
         for i in 0..n {
             outer[(i, i)] += c;
         }
-        let Ok(factor) = Cholesky::new(outer, self.observer)? else { return Ok(None) };
+        let Ok(factor) = Cholesky::new(outer, &self.watch)? else { return Ok(None) };
         let root = |i: usize| design.weights().map_or(1.0, |w: &[f64]| w[i].sqrt());
         let mut dual: Vec<f64> = (0..n).map(|i| root(i) * right.target[i]).collect();
         factor.solve(&mut dual);

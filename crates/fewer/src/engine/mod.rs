@@ -15,7 +15,7 @@ pub(crate) use least_squares::{LeastSquares, RidgeOfHighestEvidence, Right, chec
 pub(crate) use outcome::Outcome;
 pub(crate) use quasi_newton::Minimum;
 
-pub(crate) use observer::StopOnly;
 pub use observer::{Interrupted, Observer, Progress, SelectionProgress, Silent};
+pub(crate) use observer::{StopOnly, Until};
 pub use outcome::Step;
 pub use termination::Termination;

@@ -1,5 +1,8 @@
 //! How an engine tells how far it is, and learns that the user wants it to stop.
 
+use crate::error::{Error, Result as Outcome};
+use std::time::Instant;
+
 /// The user asked to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Interrupted;
@@ -62,6 +65,45 @@ pub(crate) struct StopOnly<'a>(pub &'a dyn Observer);
 impl Observer for StopOnly<'_> {
     fn check(&self) -> Result<(), Interrupted> {
         self.0.check()
+    }
+}
+
+/// Stops at a time, too.
+#[derive(Clone, Copy)]
+pub(crate) struct Until<'a> {
+    pub observer: &'a dyn Observer,
+    pub deadline: Option<Instant>,
+}
+
+impl Until<'_> {
+    pub fn is_over(&self) -> bool {
+        self.deadline.is_some_and(|d| Instant::now() >= d)
+    }
+
+    /// What was done under this watch, or nothing where there was no time for it.
+    pub fn in_time<T>(&self, done: Outcome<T>) -> Outcome<Option<T>> {
+        match done {
+            Err(Error::Interrupted) if self.is_over() => {
+                self.observer.check()?;
+                Ok(None)
+            }
+            done => done.map(Some),
+        }
+    }
+}
+
+impl Observer for Until<'_> {
+    fn progress(&self, progress: Progress) {
+        self.observer.progress(progress);
+    }
+
+    fn selection(&self, progress: SelectionProgress) {
+        self.observer.selection(progress);
+    }
+
+    fn check(&self) -> Result<(), Interrupted> {
+        self.observer.check()?;
+        if self.is_over() { Err(Interrupted) } else { Ok(()) }
     }
 }
 

@@ -100,7 +100,10 @@ impl Reweighted<'_, '_> {
             }
             let before = (self.active.clone(), self.beta.clone());
             let height = self.objective();
-            self.step()?;
+            if !self.step()? {
+                termination = Termination::TimeLimit;
+                break;
+            }
             self.update()?;
             if options.accelerate && unchanged >= RELAX_AFTER {
                 relaxation = self.relax(&before.1, height, relaxation)?;
@@ -235,10 +238,11 @@ impl Reweighted<'_, '_> {
         self.likelihood.value() + self.penalty()
     }
 
-    /// One EM step: E[1/τ] from the prior, then the ridge problem.
-    fn step(&mut self) -> Result<()> {
+    /// One EM step: E[1/τ] from the prior, then the ridge problem; false if there was no time for
+    /// it.
+    fn step(&mut self) -> Result<bool> {
         if self.active.is_empty() {
-            return Ok(());
+            return Ok(true);
         }
         let precision = self.likelihood.precision();
         let u: Vec<f64> = self
@@ -253,11 +257,13 @@ impl Reweighted<'_, '_> {
             .collect();
         let right =
             Right { products: self.likelihood.target_products(), target: self.likelihood.target() };
+        let found = self.data.ridge_in_time(&self.active, &u, precision.recip(), right)?;
+        let Some(found) = found else { return Ok(false) };
         // Singular to working precision: stay, and let the residual say so.
-        if let Some(ridge) = self.data.ridge(&self.active, &u, precision.recip(), right)? {
+        if let Some(ridge) = found {
             self.beta = ridge.beta;
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Goes on in the direction of the last step, as far as the objective falls and no weight

@@ -29,7 +29,11 @@ impl pulp::WithSimd for Dot<'_> {
         }
         let (a, b) = (simd.partial_load_f32s(a_rest), simd.partial_load_f32s(b_rest));
         sums[1] = simd.mul_add_e_f32s(a, b, sums[1]);
-        sums.map(|sum| f64::from(simd.reduce_sum_f32s(sum))).iter().sum()
+        let mut total = 0.0;
+        for sum in sums {
+            total += f64::from(simd.reduce_sum_f32s(sum));
+        }
+        total
     }
 }
 
@@ -62,7 +66,11 @@ impl pulp::WithSimd for WeightedSquare<'_> {
         }
         let (x, w) = (simd.partial_load_f32s(x_rest), simd.partial_load_f32s(w_rest));
         sums[1] = simd.mul_add_e_f32s(simd.mul_f32s(x, w), x, sums[1]);
-        sums.map(|sum| f64::from(simd.reduce_sum_f32s(sum))).iter().sum()
+        let mut total = 0.0;
+        for sum in sums {
+            total += f64::from(simd.reduce_sum_f32s(sum));
+        }
+        total
     }
 }
 
@@ -201,28 +209,50 @@ impl pulp::WithSimd for AddBlockProduct<'_> {
         let Self { x, rows, betas, eta } = self;
         let columns = x.len() / rows;
         let mut part = vec![0.0; eta.len()];
-        for (b, groups) in x.chunks(GROUPS * TOGETHER * rows).enumerate() {
+        for (b, block) in x.chunks(GROUPS * TOGETHER * rows).enumerate() {
             part.fill(0.0);
-            for (g, group) in groups.chunks_exact(TOGETHER * rows).enumerate() {
-                let first = (b * GROUPS + g) * TOGETHER;
-                let betas = betas.chunks_exact(columns).map(|b| &b[first..][..TOGETHER]);
-                for (part, beta) in part.chunks_exact_mut(rows).zip(betas) {
-                    let part = S::as_mut_simd_f32s(part).0;
-                    let column = |k: usize| &S::as_simd_f32s(&group[k * rows..]).0[..part.len()];
-                    let columns: [&[S::f32s]; TOGETHER] = std::array::from_fn(column);
-                    let wide: [S::f32s; TOGETHER] =
-                        std::array::from_fn(|k| simd.splat_f32s(beta[k]));
-                    for (i, out) in part.iter_mut().enumerate() {
-                        let mut sum = *out;
-                        for k in 0..TOGETHER {
-                            sum = simd.mul_add_e_f32s(wide[k], columns[k][i], sum);
+            let (first, width) = (b * GROUPS * TOGETHER, block.len() / rows);
+            let betas = || betas.chunks_exact(columns).map(|b| &b[first..][..width]);
+            let column = |k: usize| &block[k * rows..][..rows];
+            let used = betas().flatten().filter(|b| **b != 0.0).count();
+            if 2 * used > width * (eta.len() / rows) {
+                // While a group of columns is at hand all outputs take it.
+                for group in (0..width).step_by(TOGETHER) {
+                    for (part, beta) in part.chunks_exact_mut(rows).zip(betas()) {
+                        let each = std::array::from_fn(|k| (beta[group + k], column(group + k)));
+                        add_columns(simd, each, part);
+                    }
+                }
+            } else {
+                for (part, beta) in part.chunks_exact_mut(rows).zip(betas()) {
+                    let mut used = (0..width).filter(|&k| beta[k] != 0.0);
+                    while let Some(k) = used.next() {
+                        let mut each = [(beta[k], column(k)); TOGETHER];
+                        for slot in &mut each[1..] {
+                            *slot = used.next().map_or((0.0, slot.1), |k| (beta[k], column(k)));
                         }
-                        *out = sum;
+                        add_columns(simd, each, part);
                     }
                 }
             }
             eta.iter_mut().zip(&part).for_each(|(e, p)| *e += f64::from(*p));
         }
+    }
+}
+
+/// y += Σ s·x over a few columns.
+#[inline(always)]
+fn add_columns<S: pulp::Simd>(simd: S, each: [(f32, &[f32]); TOGETHER], y: &mut [f32]) {
+    let y = S::as_mut_simd_f32s(y).0;
+    let columns = each.map(|(_, x)| &S::as_simd_f32s(x).0[..y.len()]);
+    let mut wide = [simd.splat_f32s(0.0); TOGETHER];
+    wide.iter_mut().zip(each).for_each(|(w, (s, _))| *w = simd.splat_f32s(s));
+    for (i, out) in y.iter_mut().enumerate() {
+        let mut sum = *out;
+        for k in 0..TOGETHER {
+            sum = simd.mul_add_e_f32s(wide[k], columns[k][i], sum);
+        }
+        *out = sum;
     }
 }
 
@@ -246,26 +276,74 @@ impl pulp::WithSimd for AddBlockTransposeProduct<'_> {
         let Self { x, rows, v, sums } = self;
         let columns = x.len() / rows;
         for (g, group) in x.chunks_exact(TOGETHER * rows).enumerate() {
-            for (v, sums) in v.chunks_exact(rows).zip(sums.chunks_exact_mut(columns)) {
-                let v = S::as_simd_f32s(v).0.as_chunks::<2>().0;
-                let halves = |k: usize| S::as_simd_f32s(&group[k * rows..][..rows]).0;
-                let columns: [&[[S::f32s; 2]]; TOGETHER] =
-                    std::array::from_fn(|k| &halves(k).as_chunks::<2>().0[..v.len()]);
-                let mut totals = [[simd.splat_f32s(0.0); 2]; TOGETHER];
-                for (i, v) in v.iter().enumerate() {
-                    for k in 0..TOGETHER {
-                        let x = &columns[k][i];
-                        totals[k][0] = simd.mul_add_e_f32s(x[0], v[0], totals[k][0]);
-                        totals[k][1] = simd.mul_add_e_f32s(x[1], v[1], totals[k][1]);
-                    }
+            let columns_of: [&[f32]; TOGETHER] =
+                std::array::from_fn(|k| &group[k * rows..][..rows]);
+            let (pairs, last) = (v.chunks_exact(2 * rows), v.chunks_exact(2 * rows).remainder());
+            let mut sums =
+                sums.chunks_exact_mut(columns).map(|s| &mut s[g * TOGETHER..][..TOGETHER]);
+            for pair in pairs {
+                let totals = transpose_products(simd, columns_of, [&pair[..rows], &pair[rows..]]);
+                for (totals, sums) in totals.into_iter().zip(sums.by_ref()) {
+                    sums.iter_mut().zip(totals).for_each(|(s, t)| *s += f64::from(t));
                 }
-                for (k, [first, second]) in totals.into_iter().enumerate() {
-                    let total = simd.reduce_sum_f32s(simd.add_f32s(first, second));
-                    sums[g * TOGETHER + k] += f64::from(total);
-                }
+            }
+            if let (false, Some(sums)) = (last.is_empty(), sums.next()) {
+                let totals = transpose_product(simd, columns_of, last);
+                sums.iter_mut().zip(totals).for_each(|(s, t)| *s += f64::from(t));
             }
         }
     }
+}
+
+/// Products of a few columns with each of some vectors.
+#[inline(always)]
+fn transpose_products<S: pulp::Simd, const VECTORS: usize>(
+    simd: S,
+    columns: [&[f32]; TOGETHER],
+    vectors: [&[f32]; VECTORS],
+) -> [[f32; TOGETHER]; VECTORS] {
+    let vectors = vectors.map(|v| S::as_simd_f32s(v).0);
+    let columns = columns.map(|x| &S::as_simd_f32s(x).0[..vectors[0].len()]);
+    let mut totals = [[simd.splat_f32s(0.0); TOGETHER]; VECTORS];
+    for i in 0..columns[0].len() {
+        for (v, totals) in vectors.iter().zip(&mut totals) {
+            for k in 0..TOGETHER {
+                totals[k] = simd.mul_add_e_f32s(columns[k][i], v[i], totals[k]);
+            }
+        }
+    }
+    // Closures handed to `map` would be called, not inlined.
+    let mut out = [[0.0; TOGETHER]; VECTORS];
+    for (out, totals) in out.iter_mut().zip(totals) {
+        for (out, total) in out.iter_mut().zip(totals) {
+            *out = simd.reduce_sum_f32s(total);
+        }
+    }
+    out
+}
+
+/// The same with one vector: two sums for each column, so that as many are under way.
+#[inline(always)]
+fn transpose_product<S: pulp::Simd>(
+    simd: S,
+    columns: [&[f32]; TOGETHER],
+    v: &[f32],
+) -> [f32; TOGETHER] {
+    let v = S::as_simd_f32s(v).0.as_chunks::<2>().0;
+    let columns = columns.map(|x| &S::as_simd_f32s(x).0.as_chunks::<2>().0[..v.len()]);
+    let mut totals = [[simd.splat_f32s(0.0); 2]; TOGETHER];
+    for (i, v) in v.iter().enumerate() {
+        for k in 0..TOGETHER {
+            let x = &columns[k][i];
+            totals[k][0] = simd.mul_add_e_f32s(x[0], v[0], totals[k][0]);
+            totals[k][1] = simd.mul_add_e_f32s(x[1], v[1], totals[k][1]);
+        }
+    }
+    let mut out = [0.0; TOGETHER];
+    for (out, [first, second]) in out.iter_mut().zip(totals) {
+        *out = simd.reduce_sum_f32s(simd.add_f32s(first, second));
+    }
+    out
 }
 
 #[cfg(test)]

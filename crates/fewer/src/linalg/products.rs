@@ -64,6 +64,41 @@ pub fn products_with(columns: &[&[f64]], v: &[f64]) -> Vec<f64> {
     products_of(columns.len(), |k| columns[k], v)
 }
 
+/// Dot products of columns with two vectors, each column being read once for both.
+struct DotsOfTwo<'a, const COLUMNS: usize> {
+    columns: [&'a [f64]; COLUMNS],
+    vectors: [&'a [f64]; 2],
+}
+
+impl<const COLUMNS: usize> pulp::WithSimd for DotsOfTwo<'_, COLUMNS> {
+    type Output = [[f64; COLUMNS]; 2];
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, simd: S) -> [[f64; COLUMNS]; 2] {
+        let n = self.vectors[0].len();
+        let vectors = self.vectors.map(|v| S::as_simd_f64s(&v[..n]));
+        let columns = self.columns.map(|x| S::as_simd_f64s(&x[..n]));
+        let mut sums = [[simd.splat_f64s(0.0); COLUMNS]; 2];
+        let [first, second] = vectors.map(|v| v.0);
+        for (i, (first, second)) in first.iter().zip(second).enumerate() {
+            for k in 0..COLUMNS {
+                let x = columns[k].0[i];
+                sums[0][k] = simd.mul_add_e_f64s(x, *first, sums[0][k]);
+                sums[1][k] = simd.mul_add_e_f64s(x, *second, sums[1][k]);
+            }
+        }
+        let rest = vectors.map(|v| simd.partial_load_f64s(v.1));
+        let mut out = [[0.0; COLUMNS]; 2];
+        for k in 0..COLUMNS {
+            let x = simd.partial_load_f64s(columns[k].1);
+            for l in 0..2 {
+                out[l][k] = simd.reduce_sum_f64s(simd.mul_add_e_f64s(x, rest[l], sums[l][k]));
+            }
+        }
+        out
+    }
+}
+
 /// The same of so many columns that are looked up one by one.
 pub fn products_of<'a>(
     count: usize,
@@ -86,24 +121,38 @@ pub fn products_of<'a>(
 /// Products of many columns with each of several vectors, which follow each other for a column: the
 /// columns are read from memory once; threads share them.
 pub fn products_with_each(columns: &[&[f64]], vectors: &[&[f64]]) -> Vec<f64> {
-    const ROWS: usize = 2048;
+    const ROWS: usize = 1024;
     let (many, rows) = (vectors.len(), vectors.first().map_or(0, |v| v.len()));
     let mut products = vec![0.0; many * columns.len()];
     let groups = products.par_chunks_mut((many * TOGETHER).max(1));
     groups.zip(columns.par_chunks(TOGETHER)).for_each(|(products, columns)| {
         for start in (0..rows).step_by(ROWS) {
             let block = start..(start + ROWS).min(rows);
-            for (k, v) in vectors.iter().enumerate() {
-                let v = &v[block.clone()];
-                match *columns {
-                    [a, b, c, d] => {
-                        let columns = [a, b, c, d].map(|x| &x[block.clone()]);
-                        let sums = pulp::Arch::new().dispatch(Dots { columns, v });
-                        sums.iter().enumerate().for_each(|(j, sum)| products[many * j + k] += sum);
+            match *columns {
+                [a, b, c, d] => {
+                    let columns = [a, b, c, d].map(|x| &x[block.clone()]);
+                    for (p, pair) in vectors.chunks(2).enumerate() {
+                        let mut add = |k: usize, sums: [f64; TOGETHER]| {
+                            let each = sums.iter().enumerate();
+                            each.for_each(|(j, sum)| products[many * j + 2 * p + k] += sum);
+                        };
+                        let arch = pulp::Arch::new();
+                        if let [v, u] = pair {
+                            let vectors = [&v[block.clone()], &u[block.clone()]];
+                            let [first, second] = arch.dispatch(DotsOfTwo { columns, vectors });
+                            add(0, first);
+                            add(1, second);
+                        } else {
+                            add(0, arch.dispatch(Dots { columns, v: &pair[0][block.clone()] }));
+                        }
                     }
-                    _ => {
+                }
+                _ => {
+                    for (k, v) in vectors.iter().enumerate() {
                         let each = columns.iter().enumerate();
-                        each.for_each(|(j, x)| products[many * j + k] += dot(&x[block.clone()], v));
+                        each.for_each(|(j, x)| {
+                            products[many * j + k] += dot(&x[block.clone()], &v[block.clone()])
+                        });
                     }
                 }
             }
@@ -137,7 +186,8 @@ impl pulp::WithSimd for AddCombination<'_> {
         let (groups, rest) = self.columns.as_chunks::<TOGETHER>();
         for group in groups {
             let factors = group.map(|(s, _)| s);
-            let wide = factors.map(|s| simd.splat_f64s(s));
+            let mut wide = [simd.splat_f64s(0.0); TOGETHER];
+            wide.iter_mut().zip(factors).for_each(|(w, s)| *w = simd.splat_f64s(s));
             let columns = group.map(|(_, x)| S::as_simd_f64s(&x[..n]));
             let (y, y_rest) = S::as_mut_simd_f64s(self.y);
             for (i, y) in y.iter_mut().enumerate() {

@@ -183,6 +183,17 @@ impl Uncertainty {
             |column: Option<usize>| unit / column.map_or(1.0, |j| shared.units.deviation[j]);
         let factors: Vec<f64> = self.parameters.iter().map(|p| factor(p.1)).collect();
         let mut covariance = self.covariance.clone();
+        let lost = |(k, f): (usize, &f64)| {
+            let variance = self.covariance[(k, k)];
+            variance > 0.0 && variance * f * f < f64::MIN_POSITIVE
+        };
+        if factors.iter().enumerate().any(lost) {
+            return Err(Error::Unavailable {
+                what: "the covariance of the weights".into(),
+                hint: "it is too small for floating point; rescale the target or the columns"
+                    .into(),
+            });
+        }
         for (b, right) in factors.iter().enumerate() {
             let column = covariance.column_mut(b);
             column.iter_mut().zip(&factors).for_each(|(value, left)| *value *= left * right);
@@ -658,6 +669,7 @@ impl Common {
                 tried: Vec::new(),
                 rows: shared.rows,
                 offset: false,
+                separable: false,
                 relevances: Vec::new(),
                 dropped: shared.dropped.clone(),
                 suspected: Vec::new(),

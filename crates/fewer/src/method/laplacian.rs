@@ -2,6 +2,7 @@
 
 use super::common::Common;
 use super::evidence::{LamRule, Variance};
+use super::settings::Variant;
 use serde::{Deserialize, Serialize};
 
 /// The settings of BLS and Fast Laplace.
@@ -11,6 +12,7 @@ pub(crate) struct Settings {
     pub lam: Option<f64>,
     pub lam_rule: LamRule,
     pub noise: Option<f64>,
+    pub variant: Variant,
     pub variance: Variance,
     #[serde(skip)]
     pub common: Common,
@@ -47,6 +49,12 @@ macro_rules! laplacian_builder {
                 self
             }
 
+            /// Whether λ, where it is not given, takes the steps of the published algorithm.
+            pub fn variant(mut self, variant: Variant) -> Self {
+                self.0.variant = variant;
+                self
+            }
+
             /// What the standard deviation of a prediction is made of.
             pub fn variance(mut self, variance: Variance) -> Self {
                 self.0.variance = variance;
@@ -79,6 +87,7 @@ macro_rules! laplacian_builder {
                     solver: EvidenceSolver::Fast,
                     variance: self.0.variance,
                     rounds: false,
+                    as_published: self.0.variant == Variant::Paper,
                 }
             }
         }

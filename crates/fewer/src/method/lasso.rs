@@ -3,8 +3,8 @@
 use super::common::{BasisKind, Common, Fitted, Output, Shared, Wanted, common_builder};
 use super::em::empty_outcome;
 use super::penalised::{
-    INEXACT_LAM_MAX, Laid, Lams, WANTED, check_penalty, for_each_lam, limit_terms,
-    penalised_builder, penalty_factors,
+    FewTerms, INEXACT_LAM_MAX, Laid, Lams, WANTED, check_penalty, for_each_lam, penalised_builder,
+    penalty_factors,
 };
 use super::settings::{Intercept, merge_settings, parse_settings};
 use crate::basis::{BlockFunction, Gamma, KernelFunction, Landmarks, UserFunction};
@@ -37,7 +37,7 @@ use serde::{Deserialize, Serialize};
 /// | `candidates`, `landmarks`, `centres` | – | centres of kernels |
 /// | `standardize` | true | the penalty applies to columns of unit variance |
 /// | `fit_intercept` | true | `true` (free), `false` or `"penalised"` |
-/// | `max_terms` | – | keep at most so many terms |
+/// | `max_terms` | – | keep at most so many terms, chosen as in [`SMLR`](super::SMLR) |
 /// | `tol` | 1e-8 | bound on the relative duality gap |
 /// | `max_iter`, `max_time` | 10 000, – | limits (passes over the columns, seconds) |
 /// | `memory_limit`, `random_state`, `n_jobs` | 4e9, 0, all | see the other methods |
@@ -425,16 +425,38 @@ impl<'s> Solver<'s> {
             None => self.fit_on(&self.shared.usable, &penalty, &options)?,
         };
         let most = self.lasso.0.common.max_terms;
-        limit_terms(
-            self.shared,
-            most,
-            all,
-            |fitted| &fitted.0,
-            |kept| match self.by_rows(kept, lam, &options)? {
+        FewTerms {
+            shared: self.shared,
+            penalty: &penalty,
+            outcome: |fitted: &(Outcome, f64)| &fitted.0,
+            refit: |kept: &[usize]| match self.by_rows(kept, lam, &options)? {
                 Some(fitted) => Ok(fitted),
                 None => self.fit_on(kept, &penalty, &options),
             },
-        )
+            pulls: |fitted: &(Outcome, f64)| self.pulls(&fitted.0),
+        }
+        .limit(most, all)
+    }
+
+    /// The pulls on all columns at some weights.
+    fn pulls(&self, Outcome { active, beta, .. }: &Outcome) -> Result<Vec<f64>> {
+        let Shared { cross, usable, gram, observer, .. } = self.shared;
+        observer.check()?;
+        let mut pulls = cross.clone();
+        match (self.shared.design, gram) {
+            (Some(design), _) => {
+                let fitted = design.apply(active, beta);
+                let explained = design.apply_transpose(usable, &fitted);
+                usable.iter().zip(explained).for_each(|(&j, e)| pulls[j] -= e);
+            }
+            (None, Some(gram)) => {
+                for (&j, b) in active.iter().zip(beta) {
+                    axpy(-b, gram.column(j), &mut pulls);
+                }
+            }
+            (None, None) => {}
+        }
+        Ok(pulls)
     }
 
     /// A fit on some of the columns by the rows, where these are fewer, and the penalty is a ridge.

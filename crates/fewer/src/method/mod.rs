@@ -35,6 +35,7 @@ pub use bayesian_lasso::{BayesianLasso, Estimate};
 pub use bls::BLS;
 pub use classes::{BalancedRule, ClassWeight};
 pub use common::BasisKind;
+pub(crate) use evidence::is_saturated;
 pub use evidence::{EvidenceSolver, LamRule, Variance};
 pub use fast_laplace::FastLaplace;
 pub use lasso::Lasso;

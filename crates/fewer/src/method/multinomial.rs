@@ -5,7 +5,7 @@ use super::common::{Common, Fitted, Output, Shared, Uncertainty, Wanted};
 use super::em::empty_outcome;
 use super::laplace::{Mode, laplace};
 use super::penalised::{
-    INEXACT_LAM_MAX, Laid, Lams, WANTED, check_penalty, for_each_lam, limit_terms, penalty_factors,
+    FewTerms, INEXACT_LAM_MAX, Laid, Lams, WANTED, check_penalty, for_each_lam, penalty_factors,
 };
 use super::settings::{Intercept, merge_settings};
 use super::symmetric::choose_shifts;
@@ -49,6 +49,7 @@ pub enum Solver {
 const SEPARABLE: &str = "the classes are told apart without error, and without a penalty larger \
                          weights always do it better: these are where tol ended the fit; give a \
                          λ above 0";
+const ENDLESS: &str = "the weights have no standard errors: without a penalty no weights are best";
 const SINGULAR: &str = "the weights have no standard errors: terms kept say the same, or classes are \
                         told apart without error; raise λ, or lower l1_ratio";
 
@@ -378,7 +379,8 @@ impl Fits<'_> {
             if !exact {
                 notes.push(INEXACT_LAM_MAX.into());
             }
-            if lam == 0.0 && outcome.objective < self.problem.data.least_error() {
+            let separable = lam == 0.0 && outcome.objective < self.problem.data.least_error();
+            if separable {
                 notes.push(SEPARABLE.into());
             }
             if shared.usable.is_empty() {
@@ -392,9 +394,13 @@ impl Fits<'_> {
             }
             let mut uncertainty = None;
             if self.problem.settings.uncertainty && lams.len() == 1 {
-                uncertainty = self.uncertainty(lam, &outcome, &intercepts)?;
-                if uncertainty.is_none() {
-                    notes.push(SINGULAR.into());
+                if separable {
+                    notes.push(ENDLESS.into());
+                } else {
+                    uncertainty = self.uncertainty(lam, &outcome, &intercepts)?;
+                    if uncertainty.is_none() {
+                        notes.push(SINGULAR.into());
+                    }
                 }
             }
             let fitted = Fitted {
@@ -409,6 +415,7 @@ impl Fits<'_> {
             };
             let mut model = self.problem.settings.common.model(shared, fitted)?;
             model.report.offset = self.problem.data.offset.is_some();
+            model.report.separable = separable;
             Ok(model)
         })
     }
@@ -448,14 +455,15 @@ impl Fits<'_> {
             Some(outcome) => outcome,
             None => problem.solve(engine, &penalty, &options)?,
         };
-        let all = (outcome, self.intercepts_of(&self.engine));
         let most = problem.settings.common.max_terms;
-        let (mut outcome, intercepts) = limit_terms(
-            problem.shared,
-            most,
-            all,
-            |solution| &solution.0,
-            |kept| {
+        let limited = most.is_some();
+        let residual = |engine: &Coordinate<'_>| limited.then(|| engine.residual().clone());
+        let all = (outcome, self.intercepts_of(&self.engine), residual(&self.engine));
+        let (mut outcome, intercepts, _) = FewTerms {
+            shared: problem.shared,
+            penalty: &penalty,
+            outcome: |solution: &(Outcome, Vec<f64>, Option<Matrix>)| &solution.0,
+            refit: |kept: &[usize]| {
                 let mut engine =
                     problem.engine_on(self.design, &problem.shared.squares, None, kept)?;
                 let of = (self.design, self.laid, kept);
@@ -463,9 +471,25 @@ impl Fits<'_> {
                     Some(outcome) => outcome,
                     None => problem.solve(&mut engine, &penalty, &options)?,
                 };
-                Ok((outcome, self.intercepts_of(&engine)))
+                Ok((outcome, self.intercepts_of(&engine), residual(&engine)))
             },
-        )?;
+            pulls: |(_, _, residual): &(Outcome, Vec<f64>, Option<Matrix>)| {
+                let columns = problem.shared.scale.len();
+                let mut pulls = vec![0.0; columns * problem.outputs];
+                if let Some(residual) = residual {
+                    problem.shared.observer.check()?;
+                    let usable = &problem.shared.usable;
+                    let found = self.design.apply_transpose_each(usable, residual);
+                    for c in 0..problem.outputs {
+                        for (k, &j) in usable.iter().enumerate() {
+                            pulls[c * columns + j] = found[(k, c)];
+                        }
+                    }
+                }
+                Ok(pulls)
+            },
+        }
+        .limit(most, all)?;
         if problem.outputs == problem.data.classes {
             let columns = problem.shared.scale.len();
             choose_shifts(&mut outcome, &penalty, columns, problem.outputs);

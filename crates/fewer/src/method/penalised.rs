@@ -9,6 +9,7 @@ use crate::engine::coordinate::Penalty;
 use crate::error::{Error, Result};
 use crate::select::path_lams;
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 /// No XᵀX of all columns, nothing about copies: descent takes them as they come.
 pub(crate) const WANTED: Wanted = Wanted {
@@ -126,29 +127,203 @@ pub(crate) fn for_each_lam<T>(
     Ok(made.into_iter().map(|m| m.1).collect())
 }
 
-/// Keeps a fit to so many terms, which are columns with a weight in any output: while there are
-/// more, `refit` is given the strongest of them.
-pub(crate) fn limit_terms<T>(
-    shared: &Shared<'_>,
-    most: Option<usize>,
-    mut fitted: T,
-    outcome: impl Fn(&T) -> &Outcome,
-    mut refit: impl FnMut(&[usize]) -> Result<T>,
-) -> Result<T> {
-    loop {
-        let mut effects = effects(shared, outcome(&fitted));
-        // The column of ones of a penalised intercept is no term, and stays.
-        let bias = shared.bias().filter(|j| effects.remove(j).is_some());
-        if most.is_none_or(|most| effects.len() <= most) {
+/// With more terms than this none is exchanged: there would be too many fits.
+const MOST_EXCHANGED: usize = 10;
+/// The last terms to go, so many, are those without which the objective is lowest.
+const LAST: usize = 5;
+/// Columns that are tried in the place of one, those of the largest gain.
+const TRIED: usize = 3;
+/// Fits that the exchanges from one start may take.
+const MOST_FITS: usize = 100;
+/// An exchange must lower the objective by this part of it.
+const EXCHANGE_GAIN: f64 = 1e-9;
+
+/// A fit to so many terms, which are columns with a weight in any output.
+pub(crate) struct FewTerms<'a, T, Refit, Pulls> {
+    pub shared: &'a Shared<'a>,
+    pub penalty: &'a Penalty,
+    pub outcome: fn(&T) -> &Outcome,
+    /// A fit on some of the columns.
+    pub refit: Refit,
+    /// The pulls of a fit on all coefficients.
+    pub pulls: Pulls,
+}
+
+impl<T, Refit, Pulls> FewTerms<'_, T, Refit, Pulls>
+where
+    Refit: FnMut(&[usize]) -> Result<T>,
+    Pulls: FnMut(&T) -> Result<Vec<f64>>,
+{
+    /// Keeps a fit to so many terms: while there are more, the strongest of them are fitted again.
+    /// Of few terms the last to go are those that are missed least, and then terms are exchanged
+    /// for other columns as long as the objective falls; the same is done from the terms that gain
+    /// most one by one, and the better of the two is kept.
+    pub fn limit(&mut self, most: Option<usize>, fitted: T) -> Result<T> {
+        let Some(most) = most.filter(|most| self.terms(&fitted).len() > *most) else {
+            return Ok(fitted);
+        };
+        let fitted = self.drop_weakest(most, fitted)?;
+        if most > MOST_EXCHANGED {
             return Ok(fitted);
         }
-        // A few at a time: which are the weakest changes as others go.
-        let fewer = (effects.len() * 4 / 5).max(most.unwrap_or(0));
-        let mut order: Vec<(usize, f64)> = effects.into_iter().collect();
-        order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        let mut kept: Vec<usize> = order[..fewer].iter().map(|t| t.0).chain(bias).collect();
+        let backward = self.exchange(fitted)?;
+        if self.has_to_end(&backward) {
+            return Ok(backward);
+        }
+        let forward = self.add_best(most)?;
+        let forward = self.exchange(forward)?;
+        Ok(if self.is_better(&forward, &backward) { forward } else { backward })
+    }
+
+    /// The terms of a fit, rising.
+    fn terms(&self, fitted: &T) -> Vec<usize> {
+        let mut effects = effects(self.shared, (self.outcome)(fitted));
+        // The column of ones of a penalised intercept is no term, and stays.
+        self.shared.bias().map(|j| effects.remove(&j));
+        effects.into_keys().collect()
+    }
+
+    fn fit_on(&mut self, terms: impl Iterator<Item = usize>) -> Result<T> {
+        let mut kept: Vec<usize> = terms.chain(self.shared.bias()).collect();
         kept.sort_unstable();
-        fitted = refit(&kept)?;
+        (self.refit)(&kept)
+    }
+
+    /// Exchanges a term for the column that gains most in its place, while that is a gain.
+    fn exchange(&mut self, mut fitted: T) -> Result<T> {
+        let mut fits = 0;
+        let (mut place, mut unchanged) = (0, 0);
+        loop {
+            let terms = self.terms(&fitted);
+            let left = fits + TRIED < MOST_FITS;
+            if unchanged >= terms.len() || !left || self.has_to_end(&fitted) {
+                return Ok(fitted);
+            }
+            place %= terms.len();
+            let others: Vec<usize> = terms.iter().copied().filter(|j| *j != terms[place]).collect();
+            let without = self.fit_on(others.iter().copied())?;
+            fits += 1;
+            let candidates = self.most_gaining(&without, &terms)?;
+            fits += candidates.len();
+            let best = self.best_with(&others, &candidates, &fitted)?;
+            place += 1;
+            match best {
+                Some(better) => (fitted, unchanged) = (better, 0),
+                None => unchanged += 1,
+            }
+        }
+    }
+
+    /// The best fit of terms with one of the candidates, if it is better than a fit.
+    fn best_with(
+        &mut self,
+        terms: &[usize],
+        candidates: &[usize],
+        fitted: &T,
+    ) -> Result<Option<T>> {
+        let mut best: Option<T> = None;
+        for j in candidates {
+            let other = self.fit_on(terms.iter().chain([j]).copied())?;
+            if self.is_better(&other, best.as_ref().unwrap_or(fitted)) {
+                best = Some(other);
+            }
+        }
+        Ok(best)
+    }
+
+    /// Takes terms in one by one, those of the largest gain, up to so many.
+    fn add_best(&mut self, most: usize) -> Result<T> {
+        let mut fitted = self.fit_on(std::iter::empty())?;
+        for _ in 0..most {
+            let terms = self.terms(&fitted);
+            let candidates = self.most_gaining(&fitted, &terms)?;
+            match self.best_with(&terms, &candidates, &fitted)? {
+                Some(better) => fitted = better,
+                None => break,
+            }
+        }
+        Ok(fitted)
+    }
+
+    fn is_late(&self) -> bool {
+        self.shared.deadline.is_some_and(|d| Instant::now() >= d)
+    }
+
+    fn has_to_end(&self, fitted: &T) -> bool {
+        self.is_late() || self.is_cut_short(fitted)
+    }
+
+    fn is_better(&self, other: &T, fitted: &T) -> bool {
+        let (height, now) = (self.height(fitted), self.height(other));
+        height - now > EXCHANGE_GAIN * height.abs() && !self.is_cut_short(other)
+    }
+
+    fn height(&self, fitted: &T) -> f64 {
+        (self.outcome)(fitted).objective
+    }
+
+    fn is_cut_short(&self, fitted: &T) -> bool {
+        (self.outcome)(fitted).termination.is_cut_short()
+    }
+
+    /// The columns other than `terms` that would gain most in a fit, were they alone to move.
+    fn most_gaining(&mut self, fitted: &T, terms: &[usize]) -> Result<Vec<usize>> {
+        let pulls = (self.pulls)(fitted)?;
+        let Self { shared, penalty, .. } = self;
+        let columns = shared.scale.len();
+        let gain = |j: usize| {
+            let of = |v: usize| {
+                let excess = (penalty.pull(pulls[v]) - penalty.l1[v]).max(0.0);
+                if excess > 0.0 {
+                    excess * excess / (shared.squares[j] + penalty.l2[v])
+                } else {
+                    0.0
+                }
+            };
+            (j..pulls.len()).step_by(columns).map(of).sum::<f64>()
+        };
+        let others = shared.usable.iter().copied();
+        let others = others.filter(|j| !terms.contains(j) && Some(*j) != shared.bias());
+        let mut gains: Vec<(usize, f64)> =
+            others.map(|j| (j, gain(j))).filter(|(_, gain)| *gain > 0.0).collect();
+        gains.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        Ok(gains.into_iter().take(TRIED).map(|(j, _)| j).collect())
+    }
+
+    /// The best fit with one term less.
+    fn without_one(&mut self, terms: &[usize]) -> Result<T> {
+        let mut best = self.fit_on(terms[1..].iter().copied())?;
+        for left_out in &terms[1..] {
+            if self.is_late() {
+                break;
+            }
+            let other = self.fit_on(terms.iter().copied().filter(|j| j != left_out))?;
+            if self.height(&other) < self.height(&best) {
+                best = other;
+            }
+        }
+        Ok(best)
+    }
+
+    /// Fits again without the weakest terms until so many are left.
+    fn drop_weakest(&mut self, most: usize, mut fitted: T) -> Result<T> {
+        loop {
+            let mut effects = effects(self.shared, (self.outcome)(&fitted));
+            self.shared.bias().map(|j| effects.remove(&j));
+            if effects.len() <= most {
+                return Ok(fitted);
+            }
+            let few = most <= MOST_EXCHANGED && !self.is_late();
+            if few && effects.len() <= most + LAST {
+                fitted = self.without_one(&effects.into_keys().collect::<Vec<usize>>())?;
+                continue;
+            }
+            // A few at a time: which are the weakest changes as others go.
+            let fewer = (effects.len() * 4 / 5).max(if few { most + LAST } else { most });
+            let mut order: Vec<(usize, f64)> = effects.into_iter().collect();
+            order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+            fitted = self.fit_on(order[..fewer].iter().map(|t| t.0))?;
+        }
     }
 }
 

@@ -37,7 +37,8 @@ pub enum Intercept {
     Free,
     /// None.
     None,
-    /// A column of ones that the prior shrinks like any other: the papers' bias.
+    /// A column of ones that the prior shrinks like any other: the papers' bias. Where columns are
+    /// standardised they are centred first, and it is the output at their means that is shrunk.
     Penalised,
 }
 
@@ -156,6 +157,9 @@ where
     ))
 }
 
+/// Whole numbers that may be 0; of others there is at least 1.
+const MAY_BE_ZERO: [&str; 2] = ["random_state", "warmup"];
+
 /// Whether this is one of these settings, with a value that it may have.
 fn read_one<Of: DeserializeOwned>(name: &str, value: &Value) -> Result<bool> {
     let read = |value: &Value| {
@@ -165,22 +169,27 @@ fn read_one<Of: DeserializeOwned>(name: &str, value: &Value) -> Result<bool> {
     match read(value) {
         None => Ok(true),
         Some(problem) if problem.starts_with("unknown field") => Ok(false),
-        Some(problem) => Err(Error::setting(name, value, expected(&problem, &read))),
+        Some(problem) => Err(Error::setting(name, value, expected(name, &problem, &read))),
     }
 }
 
 /// What serde expected, in words that say nothing of types; `read` tells its problem with another
 /// value.
-fn expected(problem: &str, read: &dyn Fn(&Value) -> Option<String>) -> String {
+fn expected(name: &str, problem: &str, read: &dyn Fn(&Value) -> Option<String>) -> String {
     let Some((_, wanted)) = problem.rsplit_once("expected ") else { return problem.into() };
     match wanted {
         "f64" => "a number is expected".into(),
-        "usize" | "u32" | "u64" => "a whole number of at least 0 is expected".into(),
+        "usize" | "u32" | "u64" => {
+            let least = if MAY_BE_ZERO.contains(&name) { 0 } else { 1 };
+            format!("a whole number of at least {least} is expected")
+        }
         "a boolean" => "true or false is expected".into(),
         "a string" => "a word is expected".into(),
         // A choice between words, all of which are named where one is given that is none.
         "string or map" => match read(&Value::from("")) {
-            Some(problem) if problem.starts_with("unknown variant") => expected(&problem, read),
+            Some(problem) if problem.starts_with("unknown variant") => {
+                expected(name, &problem, read)
+            }
             _ => problem.into(),
         },
         words if words.contains('`') => format!("{} is expected", words.replace('`', "\"")),

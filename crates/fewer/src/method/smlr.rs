@@ -4,13 +4,14 @@ use super::classes::ClassWeight;
 use super::common::{BasisKind, Common};
 use super::multinomial::{Parameterization, Settings, Solver, Start, multinomial_builder};
 use super::penalised::Lams;
-use super::settings::{Intercept, parse_settings};
+use super::settings::{Intercept, merge_settings, parse_settings};
 use crate::basis::{BlockFunction, Gamma, KernelFunction, Landmarks, UserFunction};
 use crate::data::Dataset;
 use crate::engine::coordinate::Schedule;
 use crate::engine::{Observer, Silent};
 use crate::error::{Error, Result};
 use crate::model::Model;
+use serde_json::Value;
 
 /// Sparse multinomial logistic regression: classes by few terms, certified.
 ///
@@ -39,6 +40,12 @@ use crate::model::Model;
 /// | `max_iter`, `max_time` | 10 000, – | limits (passes over the columns, seconds) |
 /// | `memory_limit`, `random_state`, `n_jobs` | 4e9, 0, all | see the other methods |
 ///
+/// With `max_terms` the terms with the least Σβ²Σwx² go, a fifth at a time, and the others are
+/// fitted again. Where it is at most 10 the last five to go are those without which the objective
+/// is lowest, and then terms are exchanged for the columns that gain most in their place, as long
+/// as the objective falls. The same is done from terms taken in one by one, and the better is
+/// kept: mostly the best so many, but with no proof.
+///
 /// With `uncertainty` the model has a [`Posterior`](crate::model::Posterior): Laplace's
 /// approximation, a Gaussian about the fit whose covariance is the inverse of the second
 /// derivatives of the objective in the weights kept and the free intercepts. The L1 penalty is
@@ -65,3 +72,22 @@ pub struct SMLR(Settings);
 const LAM_RATIO: f64 = 0.05;
 
 multinomial_builder!(SMLR, LAM_RATIO);
+
+impl SMLR {
+    /// The method with the settings of a model and its λ, but for weights of its classes that are
+    /// given one by one.
+    pub(crate) fn of(model: &Model) -> Result<Self> {
+        let known = merge_settings(&Common::default(), &Settings::default());
+        let mut settings = model.settings().as_object().cloned().unwrap_or_default();
+        let balanced = settings.get("class_weight").is_some_and(Value::is_string);
+        settings.retain(|name, _| {
+            let chosen = name.starts_with("lam");
+            !chosen && (known.get(name).is_some() || balanced && name == "class_weight")
+        });
+        let method = Self::from_json(&Value::Object(settings).to_string())?;
+        Ok(match model.report().lam {
+            Some(lam) => method.lam(lam),
+            None => method,
+        })
+    }
+}

@@ -13,6 +13,9 @@ pub struct Explanation {
     /// The standard error of each term's weight in each output, where the model has a posterior;
     /// none for weights that are zero.
     pub standard_errors: Option<Vec<Vec<Option<f64>>>>,
+    /// The standard error of each intercept, where the model has a posterior; none for one that is
+    /// fixed.
+    pub intercept_errors: Option<Vec<Option<f64>>>,
     /// What each output stands for: the target, or a class of it.
     pub outputs: Vec<String>,
     /// Functions that the basis offered; none where the terms themselves were learnt.
@@ -60,7 +63,8 @@ impl std::fmt::Display for Explanation {
             write!(f, "  {column:>w$}")?;
         }
         write!(f, "\n{:<width$}", "(intercept)")?;
-        for (b, w) in self.intercepts.iter().zip(&widths) {
+        let error = self.intercept_errors.as_ref().filter(|_| one).and_then(|e| e[0]);
+        for (b, w) in self.intercepts.iter().chain(&error).zip(&widths) {
             write!(f, "  {:>w$}", number(*b))?;
         }
         for (k, term) in self.terms.iter().enumerate() {
@@ -114,6 +118,7 @@ impl Model {
             standard_errors: errors.map(|e| order.iter().map(|&k| e[k].clone()).collect()),
             terms: order.iter().map(|&k| self.terms[k].clone()).collect(),
             intercepts: (0..self.outputs()).map(|k| self.intercept_of(k)).collect(),
+            intercept_errors: self.intercept_errors().ok(),
             outputs: match self.outputs() {
                 1 => vec![class(1).unwrap_or_else(|| self.target.clone())],
                 n => (0..n).filter_map(class).collect(),

@@ -80,6 +80,10 @@ pub struct Report {
     /// Whether these had [offsets](crate::data::Dataset::with_offset), which new rows need, too.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub offset: bool,
+    /// Whether the classes are told apart without error and nothing holds the weights, which then
+    /// grow without end.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub separable: bool,
     /// By how much the fit changes with each feature, where the method says so: the root mean
     /// square of its slope over the rows, times the deviation of the feature.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -419,22 +419,44 @@ pub(super) struct SparseCosts {
     pub sweep: f64,
 }
 
+/// How often sparse columns have values in the same rows.
+#[derive(Default)]
+pub(super) struct Meetings {
+    /// (n,) Values of the columns in each row.
+    met: Vec<u32>,
+    /// Pairs of values, and values.
+    pairs: f64,
+    stored: f64,
+    columns: f64,
+}
+
+impl Meetings {
+    pub fn add(&mut self, x: SparseView<'_>, column: usize) {
+        self.met.resize(x.rows(), 0);
+        let (rows, _) = x.column_slices(column);
+        self.columns += 1.0;
+        self.stored += rows.len() as f64;
+        for &i in rows {
+            let met = &mut self.met[i as usize];
+            *met += 1;
+            self.pairs += f64::from(*met);
+        }
+    }
+}
+
 impl SparseCosts {
     pub fn of(x: SparseView<'_>, variables: &[usize], outputs: usize) -> Self {
-        let mut met = vec![0_u32; x.rows()];
-        let (mut meetings, mut stored) = (0.0, 0.0);
-        for v in variables {
-            let (rows, _) = x.column_slices(v % x.columns());
-            stored += rows.len() as f64;
-            for &i in rows {
-                met[i as usize] += 1;
-                meetings += f64::from(met[i as usize]);
-            }
-        }
-        let (rows, all, outputs) = (x.rows() as f64, variables.len() as f64, outputs as f64);
+        let mut meetings = Meetings::default();
+        variables.iter().for_each(|v| meetings.add(x, v % x.columns()));
+        Self::at(&meetings, outputs)
+    }
+
+    pub fn at(meetings: &Meetings, outputs: usize) -> Self {
+        let Meetings { pairs, stored, columns, .. } = *meetings;
+        let (rows, outputs) = (meetings.met.len() as f64, outputs as f64);
         Self {
-            by_rows: if outputs > 1.0 { 4.0 * meetings } else { 2.0 * meetings },
-            by_tiles: rows * all * (all / 40.0 + 4.0),
+            by_rows: if outputs > 1.0 { 4.0 * pairs } else { 2.0 * pairs },
+            by_tiles: rows * columns * (columns / 40.0 + 4.0),
             sweep: (2.0 + 0.6 * outputs) * stored,
         }
     }

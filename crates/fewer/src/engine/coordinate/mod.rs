@@ -33,7 +33,6 @@ use crate::linalg::{Matrix, add_combination, axpy, dot};
 use columns::{ColumnDescent, Gathered, MAX_SWEEPS, PackedWorking, Residuals, SparseWorking};
 use componentwise::Components;
 use gram::Gram;
-use hessian::SparseCosts;
 use narrow::NarrowWorking;
 use penalty::{DualPoint, best_dual_point};
 use quadratic::{Factored, Quadratic};
@@ -127,6 +126,8 @@ pub(crate) struct Coordinate<'a> {
     spent: f64,
     /// The L1 penalties of the problem solved last: what the strong rule looks at.
     solved: Option<Vec<f64>>,
+    /// Whether the present problem follows another.
+    on_path: bool,
     /// When the present problem is to be left.
     deadline: Option<Instant>,
 }
@@ -173,6 +174,7 @@ impl<'a> Coordinate<'a> {
             null,
             spent: 0.0,
             solved: None,
+            on_path: false,
             deadline: None,
             design,
         }
@@ -404,6 +406,7 @@ impl<'a> Coordinate<'a> {
         let mut alive: Vec<usize> = self.usable.clone();
         self.strayed = false;
         let strong = self.solved.take();
+        self.on_path = strong.is_some();
         let reach = self.reach(penalty)?;
         // Tibshirani et al. 2012: pulls change no faster than λ does, mostly.
         let bar = |j: usize| match &strong {
@@ -625,8 +628,9 @@ impl<'a> Coordinate<'a> {
         let mut chosen: Vec<usize> = wanted.into_iter().map(|w| w.1).collect();
         chosen.sort_unstable();
         if self.working.len() > 3 * (terms + cheap) {
-            let beta = &self.beta;
-            self.working.keep(|j| beta[j] != 0.0);
+            let (beta, gradient) = (&self.beta, &self.gradient);
+            let pulled = |j: usize| penalty.pull(gradient[j]) >= penalty.l1[j];
+            self.working.keep(self.design, |j| beta[j] != 0.0 || pulled(j));
             self.factored = None;
         }
         self.add_to_working(&chosen)
@@ -647,7 +651,7 @@ impl<'a> Coordinate<'a> {
             let large = match self.design.raw().as_sparse() {
                 Some(x) => {
                     let outputs = self.eta.columns();
-                    let costs = SparseCosts::of(x, self.working.columns(), outputs);
+                    let costs = self.working.sparse_costs(outputs);
                     costs.products() > (x.stored() * outputs) as f64
                 }
                 None => self.working.len().pow(2) as f64 > PRODUCT_SPEED * self.beta.len() as f64,

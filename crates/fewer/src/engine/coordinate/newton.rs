@@ -5,7 +5,7 @@
 
 use super::columns::{ColumnDescent, MAX_SWEEPS, Residuals, WorkingColumns};
 use super::curved::{Curved, CurvedPacked, CurvedSparse};
-use super::hessian::{Change, Hessian, SparseCosts, Values, Working, sparse_members};
+use super::hessian::{Change, Hessian, Values, Working, sparse_members};
 use super::narrow::NarrowWorking;
 use super::penalty::{Penalty, best_dual_point};
 use super::quadratic::Quadratic;
@@ -38,10 +38,14 @@ const MANY: usize = 1000;
 const EXACT: f64 = 1e-4;
 /// Pulls below this part of the penalty are not expected to move a coefficient away from zero.
 const IDLE: f64 = 0.9;
+/// Part of a working set that such coefficients may be.
+const FEW_IDLE: f64 = 0.1;
 /// Part of what single coefficients could gain that a step may leave, and the gap, as a part of the
 /// empty model's objective, from which on steps are more exact.
 const INEXACT: f64 = 1e-2;
 const NEAR: f64 = 3e-3;
+/// Roundings that a pull is taken to have gone through.
+const ROUNDINGS: f64 = 10.0;
 
 /// What single coefficients could still gain.
 fn left_to_gain(penalty: &Penalty, squares: &[f64], beta: &[f64], pulls: &[f64]) -> f64 {
@@ -51,6 +55,15 @@ fn left_to_gain(penalty: &Penalty, squares: &[f64], beta: &[f64], pulls: &[f64])
     };
     let curved = |(k, h): &(usize, &f64)| **h + penalty.l2[*k] > 0.0;
     squares.iter().enumerate().filter(curved).map(gain).sum()
+}
+
+/// What single coefficients seem to gain where nothing is left but rounding.
+fn rounding_of_gains(penalty: &Penalty, squares: &[f64], beta: &[f64], pulls: &[f64]) -> f64 {
+    let size = |(k, &h): (usize, &f64)| {
+        (pulls[k].powi(2) + (h * beta[k]).powi(2)) / (h + penalty.l2[k]).max(f64::MIN_POSITIVE)
+    };
+    let sizes: f64 = squares.iter().enumerate().filter(|(_, h)| **h > 0.0).map(size).sum();
+    (ROUNDINGS * f64::EPSILON).powi(2) * sizes
 }
 
 /// A factor of order k takes k³ over this, in the time that a sparse value takes.
@@ -138,7 +151,7 @@ impl Coordinate<'_> {
     }
 
     /// Takes coefficients that are zero, and that nothing pulls away from there, out of a working
-    /// set that mostly consists of them: their second derivatives would not be used. Whether it
+    /// set where they are more than a few: their second derivatives would not be used. Whether it
     /// did; `pulls` lose theirs.
     fn leave_idle(&mut self, own: &Penalty, pulls: &mut Vec<f64>) -> bool {
         let variables = self.working.columns();
@@ -150,8 +163,7 @@ impl Coordinate<'_> {
             self.beta[variables[k]] != 0.0 || own.pull(pulls[free + k]) >= IDLE * own.l1[free + k]
         };
         let kept: Vec<usize> = (0..variables.len()).filter(|&k| busy(k)).collect();
-        let most = if variables.len() > MANY { 0.9 } else { 0.5 };
-        if kept.len() as f64 > most * variables.len() as f64
+        if kept.len() as f64 > (1.0 - FEW_IDLE) * variables.len() as f64
             || self.newton_sweeps_worth(variables) > 0
         {
             return false;
@@ -160,7 +172,7 @@ impl Coordinate<'_> {
         *pulls = pulls[..free].iter().copied().chain(left).collect();
         let mut wanted = vec![false; self.beta.len()];
         kept.iter().for_each(|&k| wanted[variables[k]] = true);
-        self.working.keep(|v| wanted[v]);
+        self.working.keep(self.design, |v| wanted[v]);
         self.factored = None;
         true
     }
@@ -192,7 +204,7 @@ impl Coordinate<'_> {
         self.hessian = kept;
         if let Some(x) = self.design.raw().as_sparse() {
             let (step, sweeps) = self.sparse_newton_step(x, variables, own, budget)?;
-            let costs = SparseCosts::of(x, variables, self.eta.columns());
+            let costs = self.working.sparse_costs(self.eta.columns());
             self.spent += sweeps as f64 * costs.sweep;
             return Ok((step, true));
         }
@@ -356,6 +368,7 @@ impl Coordinate<'_> {
         // What second derivatives cost is to be made the most of.
         let exact = if variables.len() > MANY { EXACT } else { 1.0 };
         let enough = exact * self.inexact * left_to_gain(own, &squares, &beta, &q);
+        let enough = enough.max(rounding_of_gains(own, &squares, &beta, &q));
         let deadline = self.deadline;
         let done = |beta: &[f64], q: &[f64]| {
             is_past(deadline) || left_to_gain(own, &squares, beta, q) <= enough
@@ -477,11 +490,11 @@ impl Coordinate<'_> {
     /// How many sweeps over the rows cost as much as the second derivatives that are missing.
     fn newton_sweeps_worth(&self, variables: &[usize]) -> usize {
         let (cost, sweep) = match self.design.raw().as_sparse() {
-            Some(x) => {
+            Some(_) => {
                 if 8 * variables.len().pow(2) > self.memory_limit / NARROW_PART {
                     return MAX_SWEEPS;
                 }
-                let costs = SparseCosts::of(x, variables, self.eta.columns());
+                let costs = self.working.sparse_costs(self.eta.columns());
                 let kept = variables.iter().filter(|&&v| self.beta[v] != 0.0).count() as f64;
                 (costs.products() + kept.powi(3) / FACTOR_SPEED, costs.sweep)
             }

@@ -8,9 +8,11 @@ use crate::engine::Minimum;
 use crate::error::Result;
 
 /// Working coefficients for which second derivatives cost more than looks at the rows, and the part
-/// of all coefficients that they must be, for a look is one at all columns.
+/// of all coefficients that they must be, for a look is one at all columns: more of them on a path,
+/// where second derivatives serve again.
 const MANY: usize = 200;
-const PART: usize = 4;
+const PART: usize = 12;
+const PART_ON_PATHS: usize = 4;
 /// Part of what there was to gain that may be left when signs are chosen anew.
 const LEG: f64 = 1e-2;
 /// Part of it at which single precision follows what changes from there on.
@@ -54,7 +56,8 @@ impl Coordinate<'_> {
         tolerance: f64,
     ) -> Result<Option<bool>> {
         let working = self.working.len();
-        let large = working >= MANY && PART * working >= self.usable.len();
+        let part = if self.on_path { PART_ON_PATHS } else { PART };
+        let large = working >= MANY && part * working >= self.usable.len();
         // Without an L1 penalty this was tried before.
         let tried = self.strayed || self.is_smooth(penalty);
         if !large || tried || !self.working.is_dense() || penalty.positive {

@@ -1,6 +1,7 @@
 //! The columns that descent works on, and their products.
 
 use super::gram::Gram;
+use super::hessian::{Meetings, SparseCosts};
 use crate::design::Design;
 use crate::engine::{Interrupted, Observer};
 
@@ -28,6 +29,8 @@ pub(super) struct WorkingSet {
     singles: Vec<f32>,
     /// Products of the first columns; made only once they pay.
     gram: Gram,
+    /// Of sparse columns.
+    meetings: Meetings,
 }
 
 impl WorkingSet {
@@ -47,6 +50,7 @@ impl WorkingSet {
             doubles: Vec::new(),
             singles: Vec::new(),
             gram: Gram::default(),
+            meetings: Meetings::default(),
         }
     }
 
@@ -129,14 +133,20 @@ impl WorkingSet {
         observer.check()?;
         chosen.iter().for_each(|&j| self.inside[j] = true);
         self.columns.extend_from_slice(chosen);
+        count(design, chosen, &mut self.meetings);
         if self.held == Held::Packed {
             self.pack(design);
         }
         Ok(())
     }
 
+    /// What is done with sparse columns costs.
+    pub fn sparse_costs(&self, outputs: usize) -> SparseCosts {
+        SparseCosts::at(&self.meetings, outputs)
+    }
+
     /// Keeps some of the columns.
-    pub fn keep(&mut self, wanted: impl Fn(usize) -> bool) {
+    pub fn keep(&mut self, design: &Design<'_>, wanted: impl Fn(usize) -> bool) {
         let kept: Vec<usize> =
             (0..self.columns.len()).filter(|&k| wanted(self.columns[k])).collect();
         if kept.len() == self.columns.len() {
@@ -145,10 +155,19 @@ impl WorkingSet {
         self.columns.iter().for_each(|&j| self.inside[j] = false);
         self.columns = kept.iter().map(|&k| self.columns[k]).collect();
         self.columns.iter().for_each(|&j| self.inside[j] = true);
+        self.meetings = Meetings::default();
+        count(design, &self.columns, &mut self.meetings);
         let order = self.gram.order();
         self.gram.keep(&kept[..kept.partition_point(|&k| k < order)]);
         keep_columns(self.rows, &kept, &mut self.doubles);
         keep_columns(self.rows, &kept, &mut self.singles);
+    }
+}
+
+/// Counts where sparse columns of coefficients meet.
+fn count(design: &Design<'_>, chosen: &[usize], meetings: &mut Meetings) {
+    if let Some(x) = design.raw().as_sparse() {
+        chosen.iter().for_each(|v| meetings.add(x, v % x.columns()));
     }
 }
 
