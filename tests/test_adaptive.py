@@ -77,6 +77,7 @@ def test_new_rows_do_not_explode(kind):
     assert np.abs(predicted - y.mean()).max() < 5 * np.ptp(y)
 
 
+@pytest.mark.filterwarnings("ignore::fewer.EmptyModelWarning")
 @pytest.mark.parametrize("shape", [(200, 150), (100, 70), (80, 50), (40, 30)])
 @pytest.mark.parametrize("anisotropic", [False, True])
 def test_many_features_do_not_explain_noise(shape, anisotropic):
@@ -104,6 +105,19 @@ def test_rules_as_published_come_to_an_end():
     assert model.converged_
     assert model.n_iter_ < 100
     assert np.mean((model.predict(X) - clean) ** 2) < np.mean((y - clean) ** 2)
+
+
+def test_rules_as_published_serve_labels():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(200, 2))
+    y = np.hypot(X[:, 0], X[:, 1]) + 0.2 * rng.normal(size=200) > 1.2
+    model = AdaptiveRVC(variant="paper").fit(X, y)
+    assert model.converged_
+    assert model.n_terms_ < 10
+    assert model.score(X, y) > 0.85
+    assert model.get_params()["variant"] == "paper"
+    with pytest.raises(ValueError, match="variant"):
+        AdaptiveRVC(variant="published").fit(X, y)
 
 
 def test_weights_are_paid_for():
@@ -232,3 +246,11 @@ def test_copies_do_not_let_kernels_interpolate():
     model = AdaptiveRVR().fit(np.tile(X, (2, 1)), np.tile(y, 2))
     assert model.noise_std_ > 0.01
     assert np.sqrt(np.mean((model.predict(new) - np.sin(2 * new[:, 0])) ** 2)) < 0.3
+
+
+@pytest.mark.parametrize("price", [0.0, 0.25])
+def test_kernels_that_join_and_leave_end(price):
+    rng = np.random.default_rng(15)
+    X, y = rng.normal(size=(200, 13)), rng.normal(size=200)
+    model = AdaptiveRVR(parameter_price=price, n_jobs=1).fit(X, y)
+    assert model.converged_ and model.n_iter_ < 400

@@ -195,6 +195,16 @@ def test_without_matplotlib():
     assert "pip install 'fewer[plots]'" in result.stderr
 
 
+def test_kernels_far_from_zero(figure):
+    rng = np.random.default_rng(0)
+    X = np.linspace(1000, 1001, 200)[:, np.newaxis]
+    y = 2.5 * (X[:, 0] - 1000) + 0.1 * rng.normal(size=200)
+    model = AdaptiveRVR(families=["rbf", "linear"]).fit(X, y)
+    assert "linear" in model.families_
+    low, high = fewer.plots.kernels(model, X, y).get_ylim()
+    assert high - low < 5 * np.ptp(y)
+
+
 @pytest.mark.parametrize("families", [("rbf",), ("laplacian", "linear")])
 def test_kernels(figure, tmp_path, families):
     rng = np.random.default_rng(0)
@@ -203,12 +213,16 @@ def test_kernels(figure, tmp_path, families):
     model = AdaptiveRVR(families=families).fit(X, y)
     ax = fewer.plots.kernels(model, X, y)
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["data", "fit", "kernels"]
-    # The curves under the fit add up to it.
+    # The curves under the fit add up to it, trends being drawn about the mean.
     curves = [line for line in ax.lines if len(line.get_xdata()) == 1000]
     fit, parts = curves[0], curves[1:]
     assert len(parts) == model.n_terms_
     base = ax.lines[-1].get_ydata()[0]
-    total = model.intercept_ + sum(part.get_ydata() - base for part in parts)
+    trends = [
+        w for w, family in zip(model.coef_, model.families_, strict=True) if family == "linear"
+    ]
+    at_mean = model.intercept_ + sum(trends) * X.mean()
+    total = at_mean + sum(part.get_ydata() - base for part in parts)
     np.testing.assert_allclose(total, fit.get_ydata(), atol=1e-9)
     save(figure, tmp_path / "kernels.png")
 

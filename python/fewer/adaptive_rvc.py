@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fewer import _core
-from fewer._base import ClassWeight, Intercept, RandomState
+from fewer._base import ClassWeight, Intercept, RandomState, Variant
 from fewer._docs import documented
 from fewer._select import CV, Rule
 from fewer.adaptive_rvr import Family
@@ -95,6 +95,7 @@ class AdaptiveRVC(Moderated):
         variance_price: float = 0.1,
         standardize: bool = True,
         fit_intercept: Intercept = True,
+        variant: Variant = "exact",
         max_terms: int | None = None,
         cv: CV = 5,
         scoring: str | None = None,
@@ -115,6 +116,7 @@ class AdaptiveRVC(Moderated):
         self.variance_price = variance_price
         self.standardize = standardize
         self.fit_intercept = fit_intercept
+        self.variant = variant
         self.max_terms = max_terms
         self.cv = cv
         self.scoring = scoring

@@ -24,13 +24,13 @@ class AdaptiveRVR(PosteriorRegressor):
 
     Kernels are added one after the other where they raise [1]_ ::
 
-        log p(y | γ, σ²) − c · (effective number of parameters) − π p · ½ log(var y / σ²) − κ/2 Σγ
+        log p(y | γ, σ²) − c · (effective number of parameters) − π p · (½ log β + 4/β³) − κ/2 Σγ
 
-    most, in which c is `sparsity`, π `parameter_price`, p the number of kernels and of their
-    widths, and κ `variance_price`; centres and widths of all of them climb the same objective
-    together, and kernels that become worthless go. No kernel parameter is left to choose, and a
-    function may be smooth here and rough there. The objective has many maxima: which of them a fit
-    ends at depends on `random_state`.
+    most, in which β = var y / σ², c is `sparsity`, π `parameter_price`, p the number of kernels and
+    of their widths, and κ `variance_price`; centres and widths of all of them climb the same
+    objective together, and kernels that become worthless go. No kernel parameter is left to choose,
+    and a function may be smooth here and rough there. The objective has many maxima: which of them
+    a fit ends at depends on `random_state`.
 
     Widths stay between half the distance of neighbouring rows and twice the span of the data,
     centres within its range, and a kernel that touches no row pays for it.

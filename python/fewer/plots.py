@@ -106,7 +106,7 @@ def kernels(estimator: Any, X: Any, y: Any, ax: Axes | None = None) -> Axes:
     """Draw the kernels that were learnt under a fit of one feature.
 
     The fit has a band of two standard deviations of a new observation; below it is each kernel
-    times its weight.
+    times its weight, a linear term about the mean of the points.
 
     Parameters
     ----------
@@ -149,10 +149,16 @@ def kernels(estimator: Any, X: Any, y: Any, ax: Axes | None = None) -> Axes:
     ax.scatter(points[:, 0], y, s=8, color="0.5", label="data")
     ax.plot(x, mean, color="C0", label="fit")
     low = min(y.min(), (mean - 2 * std).min())
+    # A trend has its intercept at the mean: at x = 0 it may be far from all that is drawn.
+    middle = points.mean()
     parts = []
     for k, family in enumerate(families):
         distance = np.abs(x - estimator.centres_[k, 0]) / estimator.widths_[k, 0]
-        shapes = {"rbf": np.exp(-(distance**2)), "laplacian": np.exp(-distance), "linear": x}
+        shapes = {
+            "rbf": np.exp(-(distance**2)),
+            "laplacian": np.exp(-distance),
+            "linear": x - middle,
+        }
         parts.append(estimator.coef_[k] * shapes[family])
     if parts:
         base = low - 1.1 * max(part.max() for part in parts)

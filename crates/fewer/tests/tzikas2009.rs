@@ -196,31 +196,30 @@ fn learn(method: &AdaptiveRVR, x: &[f64], columns: usize, y: &[f64]) -> Model {
     method.fit(&Dataset::new(view, y).unwrap()).unwrap()
 }
 
-/// Every seed ends about as high as the lowest of the reference, and the best as high as its
-/// median; errors stay in its range.
+/// No seed ends below the lowest of the reference, or with a larger error or more terms than its
+/// largest.
 #[test]
 fn kernels_of_the_reference() {
     let (x, clean, y) = reference_doppler();
     let view = DenseView::by_rows(&x, 128, 1).unwrap();
     let expected = reference("arvm_doppler");
-    let cases =
-        [("exact_c_logN_2", Variant::Exact), ("paper_eq44_eq41rep_c_logN_2", Variant::Paper)];
-    for (case, variant) in cases {
+    let cases = [
+        ("paper_eq44_eq41rep_c_logN_2", Variant::Paper, None),
+        ("exact_c_logN_2", Variant::Exact, None),
+        ("exact_c_logN", Variant::Exact, None),
+        ("exact_beta_fixed_100_c_logN_2", Variant::Exact, Some(0.1)),
+    ];
+    for (case, variant, noise) in cases {
         let list = |name: &str| -> Vec<f64> {
-            let mut values: Vec<f64> = expected[case][name]
-                .as_array()
-                .unwrap()
-                .iter()
-                .map(|v| v.as_f64().unwrap())
-                .collect();
-            values.sort_by(f64::total_cmp);
-            values
+            let values = expected[case][name].as_array().unwrap();
+            values.iter().map(|v| v.as_f64().unwrap()).collect()
         };
-        let (objectives, errors, terms) = (list("objective"), list("mse"), list("n_rv"));
+        let largest = |name: &str| list(name).into_iter().fold(0.0, f64::max);
+        let lowest = list("objective").into_iter().fold(f64::INFINITY, f64::min);
+        let (error, terms) = (largest("mse"), largest("n_rv"));
         let c = expected[case]["c"].as_f64().unwrap();
-        let mut best = f64::NEG_INFINITY;
         for seed in 0..10 {
-            let method = AdaptiveRVR::new()
+            let mut method = AdaptiveRVR::new()
                 .sparsity(Sparsity::Number(c))
                 .variant(variant)
                 .parameter_price(0.0)
@@ -229,17 +228,17 @@ fn kernels_of_the_reference() {
                 .fit_intercept(Intercept::None)
                 .standardize(false)
                 .random_state(seed);
+            if let Some(noise) = noise {
+                method = method.noise(noise);
+            }
             let model = learn(&method, &x, 1, &y);
             let objective = -model.report().objective;
-            best = best.max(objective);
-            let error = mean_square(&model.predict(view).unwrap(), &clean);
+            let own = mean_square(&model.predict(view).unwrap(), &clean);
             assert!(model.report().termination.is_converged());
-            assert!(objective > objectives[0] - 1.0, "{case}, {seed}: {objective}");
-            assert!(error < errors[4], "{case}, {seed}: {error}");
-            assert!(model.n_terms() as f64 <= terms[4], "{case}, {seed}: {}", model.n_terms());
+            assert!(objective > lowest - 1e-3, "{case}, {seed}: {objective}");
+            assert!(own <= error, "{case}, {seed}: {own}");
+            assert!(model.n_terms() as f64 <= terms, "{case}, {seed}: {}", model.n_terms());
         }
-        // Centres have to be nearer to rows than the reference has them.
-        assert!(best > objectives[2] - 0.5, "{case}: {best}");
     }
 }
 
@@ -509,6 +508,26 @@ fn kernels_of_labels() {
     }
 }
 
+/// The update of variances as published: steps that lower the objective are undone all the same.
+#[test]
+fn kernels_of_labels_by_published_rules() {
+    let (x, labels) = ring(240, 18);
+    let (new, truth) = ring(900, 19);
+    let codes: Vec<usize> = labels.iter().map(|l| l % 2).collect();
+    let view = DenseView::by_rows(&new, 900, 2).unwrap();
+    let method = AdaptiveRVC::new().variance_price(0.0);
+    let exact = learn_classes(&method, &x, 2, &codes);
+    let paper = learn_classes(&method.variant(Variant::Paper), &x, 2, &codes);
+    assert!(paper.report().termination.is_converged());
+    let trace = &paper.report().trace;
+    assert!(trace.windows(2).all(|w| w[1].objective <= w[0].objective + 1e-9));
+    assert!((paper.report().objective - exact.report().objective).abs() > 1e-3, "no other rule");
+    assert!(paper.n_terms() <= 8, "{}", paper.explain());
+    let probabilities = paper.predict_probabilities(view).unwrap();
+    let wrong = (0..900).filter(|&i| probabilities[(i, truth[i] % 2)] < 0.5).count();
+    assert!(wrong < 30, "{wrong}");
+}
+
 /// Kernels on a few rows whose labels are wrong promise much where the likelihood is taken to be
 /// Gaussian and keep little of it; a fit ends where nothing is left that keeps its promise.
 #[test]
@@ -550,5 +569,43 @@ fn weights_of_labelled_rows_are_copies() {
         let worst = a.as_slice().iter().zip(b.as_slice()).map(|(a, b)| (a - b).abs());
         let worst = worst.fold(0.0, f64::max);
         assert!(worst < 1e-6, "{intercept:?}: {worst}");
+    }
+}
+
+/// With default settings noise alone has hardly a kernel, whatever the widths, and the ways out of a
+/// maximum end: kernels that join may leave again.
+#[test]
+fn noise_alone_has_no_kernels() {
+    for (columns, anisotropic) in [(1, false), (5, false), (5, true), (13, false)] {
+        let method = AdaptiveRVR::new().anisotropic(anisotropic);
+        let mut terms = 0;
+        for seed in 0..8 {
+            let mut random = Random::new(40 + seed);
+            let (x, y) = (random.normals(200 * columns), random.normals(200));
+            for price in [0.25, 0.0] {
+                let model = learn(&method.clone().parameter_price(price), &x, columns, &y);
+                let report = model.report();
+                assert!(report.termination.is_converged() && report.iterations < 400);
+                terms += if price > 0.0 { model.n_terms() } else { 0 };
+            }
+        }
+        // A kernel of many inputs pays for its place as for one parameter: some have one.
+        let most = if columns > 5 { 8 } else { 2 };
+        assert!(terms <= most, "{columns}, {anisotropic}: {terms}");
+    }
+}
+
+/// Where a limit ends a round that is then given up, the trace is that of the model.
+#[test]
+fn the_trace_ends_at_what_is_kept() {
+    let (x, _, y) = doppler(150, 0.1, 3);
+    for limit in (20..60).step_by(3) {
+        let model = learn(&AdaptiveRVR::new().max_iter(limit), &x, 1, &y);
+        let report = model.report();
+        let last = report.trace.last().unwrap();
+        let shift = report.trace[0].objective - last.objective;
+        assert!(shift > 0.0 && last.terms == model.n_terms(), "{limit}");
+        let (low, high) = (report.objective - 1e-6, report.objective + 1e-6);
+        assert!((low..high).contains(&last.objective), "{limit}: {} {low}", last.objective);
     }
 }

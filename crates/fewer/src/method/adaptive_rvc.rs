@@ -6,7 +6,7 @@ use super::common::{Common, Shared, limits_builder};
 use super::evidence::NO_INPUT_VARIES;
 use super::rvc::{Part, Parts};
 use super::rvr::{Sparsity, SparsityRule};
-use super::settings::{Intercept, check_number, parse_without_basis, without_basis};
+use super::settings::{Intercept, Variant, check_number, parse_without_basis, without_basis};
 use super::training::on_threads;
 use crate::basis::{Family, FixedBasis, Shape, UserFunction};
 use crate::data::{Dataset, Label, Target};
@@ -36,6 +36,7 @@ use serde::{Deserialize, Serialize};
 /// | `anisotropic` | false | a width of its own along each feature |
 /// | `starts` | 50 | candidates of each family in each search |
 /// | `variance_price` | 0.1 | κ of the prior density exp(−κγ/2) of variances γ of weights |
+/// | `variant` | `exact` | `paper`: the update of variances as published, and no price of variances |
 /// | `class_weight` | – | `"balanced"`, or a weight for each class |
 /// | `standardize` | true | kernels take inputs of unit variance |
 /// | `fit_intercept` | true | `true` (integrated out), `false` or `"penalised"` |
@@ -76,6 +77,7 @@ struct Settings {
     anisotropic: bool,
     starts: usize,
     variance_price: f64,
+    variant: Variant,
     #[serde(skip_serializing_if = "Option::is_none")]
     class_weight: Option<ClassWeight>,
     #[serde(skip)]
@@ -90,6 +92,7 @@ impl Default for Settings {
             anisotropic: false,
             starts: 50,
             variance_price: 0.1,
+            variant: Variant::Exact,
             class_weight: None,
             common: Common::default(),
         }
@@ -131,6 +134,12 @@ impl AdaptiveRVC {
     /// κ of the prior density exp(−κγ/2) of variances γ of weights.
     pub fn variance_price(mut self, price: f64) -> Self {
         self.0.variance_price = price;
+        self
+    }
+
+    /// Whether the update of variances is used as published.
+    pub fn variant(mut self, variant: Variant) -> Self {
+        self.0.variant = variant;
         self
     }
 
@@ -206,7 +215,10 @@ impl AdaptiveRVC {
             seed: common.random_state,
             noise_as_published: false,
             parameter_price: 0.0,
-            variance_price: self.0.variance_price,
+            variance_price: match self.0.variant {
+                Variant::Exact => self.0.variance_price,
+                Variant::Paper => 0.0,
+            },
         };
         let options = Options {
             tol: common.tol,
@@ -217,7 +229,10 @@ impl AdaptiveRVC {
             memory_limit: common.memory_limit as usize,
             ..Options::default()
         };
-        let prior = Ard { price: self.0.sparsity.price(weight), as_published: false };
+        let prior = Ard {
+            price: self.0.sparsity.price(weight),
+            as_published: self.0.variant == Variant::Paper,
+        };
         // Of two classes the second against the first.
         let positives: Vec<usize> =
             if classes.len() == 2 { vec![1] } else { (0..classes.len()).collect() };

@@ -22,7 +22,8 @@ use serde::{Deserialize, Serialize};
 /// Kernels are added one after the other where they raise log p(y | γ, σ²) − c·(effective
 /// parameters) most, their centres and widths climb the same objective together, and those that
 /// become worthless go: no kernel parameter is left to choose, and a function may be smooth here
-/// and rough there. The objective has many maxima; which one a fit ends at depends on the seed.
+/// and rough there. The objective has many maxima. With up to 1000 rows and 100 learnt parameters the
+/// fit looks for a better one than the first; which one it ends at depends on the seed.
 ///
 /// Widths stay between half the distance of neighbouring rows and twice the span of the data,
 /// centres within its range, and a kernel that touches no row pays for it.
@@ -33,7 +34,7 @@ use serde::{Deserialize, Serialize};
 /// | `families` | `["rbf"]` | kernels to add from: `rbf` exp(−Σ(x−m)²/h²), `laplacian` exp(−Σ\|x−m\|/h), `linear` (the features themselves) |
 /// | `anisotropic` | false | a width of its own along each feature |
 /// | `starts` | 50 | candidates of each family in each search |
-/// | `parameter_price` | 0.25 | what a kernel's place or a width costs, as a part of ½ log(var y/σ²), the leading term of an integral over it |
+/// | `parameter_price` | 0.25 | what a kernel's place or a width costs, as a part π of ½ log β + 4/β³, β = var y/σ²: the leading term of an integral over it, and what keeps kernels from noise |
 /// | `variance_price` | 1 | κ of the prior density exp(−κγ/2) of variances γ of weights, γ in units of var y |
 /// | `noise` | estimated | standard deviation of the noise, in the units of y |
 /// | `variant` | `exact` | `paper`: the updates of variances and noise as published, their units put right |
@@ -133,7 +134,7 @@ impl AdaptiveRVR {
         self
     }
 
-    /// What a kernel's place or a width costs, as a part of ½ log(var y/σ²).
+    /// What a kernel's place or a width costs, as a part of ½ log β + 4/β³ with β = var y/σ².
     pub fn parameter_price(mut self, price: f64) -> Self {
         self.0.parameter_price = price;
         self
@@ -201,6 +202,7 @@ impl AdaptiveRVR {
             noise: self.0.noise,
             nu: None,
             rounds: false,
+            as_published: false,
             solver: EvidenceSolver::Fast,
             variance: Variance::Posterior,
         }

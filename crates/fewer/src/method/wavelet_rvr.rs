@@ -298,6 +298,7 @@ impl WaveletRVR {
             solver: EvidenceSolver::Fast,
             variance: Variance::Posterior,
             rounds: false,
+            as_published: false,
         };
         let prior = Ard { price: self.0.sparsity.price(size as f64), as_published: false };
         if target_deviation == 0.0 || free && size == 1 {

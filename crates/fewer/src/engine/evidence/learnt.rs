@@ -22,6 +22,7 @@ use std::time::Instant;
 
 mod bounds;
 mod candidates;
+mod escape;
 mod joint;
 mod labels;
 mod paid;
@@ -72,6 +73,15 @@ const TWINS: f64 = 1e-7;
 /// No step changes a log width, or a centre in widths, by more.
 const STRIDE: f64 = 2.0;
 
+/// The steps of an ascent.
+#[derive(Default)]
+struct Way {
+    iterations: usize,
+    /// The largest gain that the last searches found.
+    gain: f64,
+    trace: Vec<Step>,
+}
+
 /// The state of the ascent.
 struct Learner<'a> {
     learning: &'a Learning,
@@ -83,6 +93,8 @@ struct Learner<'a> {
     shapes: Vec<Option<Shape>>,
     alpha: Vec<f64>,
     beta: f64,
+    /// Whether the noise stays as it is.
+    hold_noise: bool,
     /// Functions of which the products are known.
     known: RefCell<(Vec<Option<Shape>>, Active)>,
 }
@@ -108,6 +120,7 @@ pub(crate) fn learn(
         shapes: Vec::new(),
         alpha: Vec::new(),
         beta,
+        hold_noise: false,
         known: RefCell::default(),
     };
     learner.run()
@@ -115,28 +128,35 @@ pub(crate) fn learn(
 
 impl Learner<'_> {
     fn run(&mut self) -> Result<(Vec<Shape>, Found)> {
-        let options = self.options;
         if self.learning.bias {
             self.shapes.push(None);
             self.alpha.push(1.0 / self.beta.max(1.0));
             self.settle(LITTLE)?;
         }
-        let mut trace = Vec::new();
-        let (mut iterations, mut idle, mut small, mut gain) = (0, 0, 0, 0.0f64);
-        let mut termination = Termination::IterationLimit;
+        let mut way = Way::default();
+        let mut termination = self.climb_higher(&mut way)?;
+        if termination == Termination::Converged {
+            termination = self.ascend(&mut way, IDLE)?;
+        }
+        self.found(way.gain, way.iterations, termination, way.trace)
+    }
+
+    /// Adds kernels until so many searches in a row have found none that gains.
+    fn ascend(&mut self, way: &mut Way, patience: usize) -> Result<Termination> {
+        let (mut idle, mut small) = (0, 0);
         let mut value = self.value()?;
         // Rules as published do not climb the objective: only a new height is a gain.
         let mut highest = value;
         let little = self.little();
-        while iterations < options.max_iter {
+        while way.iterations < self.options.max_iter {
             self.observer.check()?;
-            iterations += 1;
+            way.iterations += 1;
             let before = self.shapes.len();
-            let found = self.add_some(iterations)?;
-            gain = if idle == 0 { found } else { gain.max(found) };
+            let found = self.add_some(way.iterations)?;
+            way.gain = if idle == 0 { found } else { way.gain.max(found) };
             let added = self.shapes.len() > before;
             if added {
-                self.climb(iterations, found)?;
+                self.climb(way.iterations, found)?;
             } else if idle == 0 && !self.shapes.is_empty() {
                 self.together(&self.learning.rows, AT_LAST, 0.01 * little)?;
                 self.settle(0.1 * LITTLE)?;
@@ -154,19 +174,17 @@ impl Learner<'_> {
             value = next;
             highest = highest.max(value);
             let (terms, objective) = (self.counted(), -value);
-            trace.push(Step { objective, terms });
-            let residual = found;
-            self.observer.progress(Progress { iteration: iterations, terms, objective, residual });
-            if idle >= IDLE {
-                termination = Termination::Converged;
-                break;
+            way.trace.push(Step { objective, terms });
+            let (iteration, residual) = (way.iterations, found);
+            self.observer.progress(Progress { iteration, terms, objective, residual });
+            if idle >= patience {
+                return Ok(Termination::Converged);
             }
             if self.is_late() {
-                termination = Termination::TimeLimit;
-                break;
+                return Ok(Termination::TimeLimit);
             }
         }
-        self.found(gain, iterations, termination, trace)
+        Ok(Termination::IterationLimit)
     }
 
     /// What a step must gain: no less than rows can tell where there are many.
@@ -205,14 +223,16 @@ impl Learner<'_> {
 
     /// What a function must gain for its parameters.
     fn price(&self, shape: &Shape) -> f64 {
-        let log = self.beta.ln().max(0.0);
-        0.5 * self.learning.parameter_price * self.priced(shape) * log
+        Paid::cost(self.learning.parameter_price * self.priced(shape), self.beta)
     }
 
     /// Counts the parameters that are paid for.
     fn count(&mut self) {
-        let priced: f64 = self.shapes.iter().flatten().map(|s| self.priced(s)).sum();
-        self.prior.parameters = self.learning.parameter_price * priced;
+        self.prior.parameters = self.learning.parameter_price * self.all_priced();
+    }
+
+    fn all_priced(&self) -> f64 {
+        self.shapes.iter().flatten().map(|s| self.priced(s)).sum()
     }
 
     fn units(&self, shapes: &[Option<Shape>]) -> Vec<f64> {
@@ -279,21 +299,26 @@ impl Learner<'_> {
     fn seed(&self, iteration: usize) -> u64 {
         self.learning.seed.wrapping_mul(0x9e37_79b9).wrapping_add(iteration as u64)
     }
+
+    /// What each function gains, less what its parameters cost.
+    fn worth(&self) -> Result<Vec<f64>> {
+        let posterior = self.posterior()?;
+        let noise = 1.0 / self.beta;
+        let factors = self.objective().factors(&posterior).into_iter().enumerate();
+        let left = |(k, of)| {
+            let shape = &self.shapes[k];
+            let gain = self.prior.gain(of, 1.0 / self.alpha[k], self.bounds.unit(shape), noise);
+            gain - shape.as_ref().map_or(0.0, |s| self.price(s))
+        };
+        Ok(factors.map(left).collect())
+    }
+
     /// Takes kernels out that gain less than their parameters cost.
     fn remove_unpaid(&mut self) -> Result<()> {
         loop {
-            let p = self.posterior()?;
-            let noise = 1.0 / self.beta;
-            let factors = self.objective().factors(&p);
-            let left = |(k, shape): (usize, &Option<Shape>)| {
-                let shape = shape.as_ref()?;
-                let unit = self.bounds.unit(&self.shapes[k]);
-                let gain = self.prior.gain(factors[k], 1.0 / self.alpha[k], unit, noise);
-                Some((k, gain - self.price(shape)))
-            };
-            let worst = self.shapes.iter().enumerate().filter_map(left);
-            let worst = worst.min_by(|a, b| a.1.total_cmp(&b.1));
-            match worst {
+            let worth = self.worth()?.into_iter().enumerate();
+            let kernels = worth.filter(|(k, _)| self.shapes[*k].is_some());
+            match kernels.min_by(|a, b| a.1.total_cmp(&b.1)) {
                 Some((k, left)) if left < 0.0 => {
                     self.shapes.remove(k);
                     self.alpha.remove(k);
@@ -336,6 +361,7 @@ impl Learner<'_> {
         ascent.posterior.beta = self.beta;
         let chosen: Vec<(usize, f64)> = all.iter().copied().zip(self.alpha.clone()).collect();
         ascent.activate(&chosen)?;
+        ascent.hold_noise = self.hold_noise;
         if self.learning.noise_as_published && self.options.noise == Noise::Estimated {
             ascent.hold_noise = true;
             for _ in 0..IDLE {

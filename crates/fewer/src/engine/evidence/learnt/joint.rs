@@ -127,8 +127,9 @@ impl Learner<'_> {
             false => 0.0,
         };
         let fit = beta * p.residual_square;
-        let of_beta =
-            0.5 * (objective.rows() - fit - p.freedom()) - price * trace + self.prior.noise_power();
+        let of_beta = 0.5 * (objective.rows() - fit - p.freedom()) - price * trace
+            + self.prior.noise_power()
+            + 3.0 * objective.noise_rate(&p);
         let shapes = parts.into_iter().map(|p| p.1).collect();
         Ok(Height { value, shapes, alpha: of_alpha, beta: of_beta })
     }
@@ -194,7 +195,7 @@ impl Learner<'_> {
             .map(|s| s.as_ref().filter(|s| s.kernel().is_some()).map(Variables::new))
             .collect();
         let exact = self.prior.is_exact() && !self.learning.noise_as_published;
-        let noisy = exact && self.options.noise == Noise::Estimated;
+        let noisy = exact && self.options.noise == Noise::Estimated && !self.hold_noise;
         let (mut start, mut low, mut high) = (Vec::new(), Vec::new(), Vec::new());
         for v in kernels.iter().flatten() {
             let (l, h) = self.bounds.around(&v.origin, &v.units);

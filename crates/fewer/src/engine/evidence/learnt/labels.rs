@@ -113,7 +113,7 @@ impl Labels<'_> {
             if added {
                 self.settle()?;
                 self.climb(iterations, TOGETHER)?;
-                if self.at.value <= before.value + LITTLE {
+                if self.at.value.is_nan() || self.at.value <= before.value + LITTLE {
                     (self.at, added) = (before.clone(), false);
                 }
             } else if idle == 0 {
@@ -186,6 +186,7 @@ impl Labels<'_> {
             shapes: self.at.shapes.clone(),
             alpha: self.at.alpha.clone(),
             beta: 1.0,
+            hold_noise: false,
             known: RefCell::default(),
         };
         let out = step(&mut learner)?;
@@ -269,7 +270,17 @@ impl Labels<'_> {
     /// Precisions where they stand still, columns that are worth nothing taken out.
     fn settle(&mut self) -> Result<()> {
         for _ in 0..ROUNDS {
-            if !self.improve(|learner| learner.settle(0.1 * LITTLE))? {
+            let moves = if self.prior.is_exact() {
+                self.improve(|learner| learner.settle(0.1 * LITTLE))?
+            } else {
+                // Rules as published need not raise the evidence.
+                let before = self.at.alpha.clone();
+                self.take(|learner| learner.settle(0.1 * LITTLE))?;
+                let pairs = before.iter().zip(&self.at.alpha);
+                let change = pairs.map(|(a, b)| (a / b).ln().abs()).fold(0.0, f64::max);
+                before.len() != self.at.alpha.len() || change > LITTLE
+            };
+            if !moves {
                 break;
             }
         }
@@ -280,7 +291,7 @@ impl Labels<'_> {
     fn climb(&mut self, iteration: usize, evaluations: usize) -> Result<()> {
         let mut length = evaluations;
         for round in 0..ROUNDS {
-            let before = self.at.value;
+            let before = self.at.clone();
             let better = self.improve(|learner| {
                 let part = learner.climbing_rows(learner.seed(iteration) ^ round as u64);
                 let rows = part.as_ref().unwrap_or(&learner.learning.rows);
@@ -291,7 +302,11 @@ impl Labels<'_> {
             match better {
                 true => {
                     self.settle()?;
-                    if self.at.value < before + enough {
+                    let gain = self.at.value - before.value;
+                    if gain.is_nan() || gain < 0.0 {
+                        self.at = before;
+                    }
+                    if gain.is_nan() || gain < enough {
                         break;
                     }
                 }

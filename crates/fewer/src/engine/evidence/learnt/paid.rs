@@ -2,6 +2,11 @@
 
 use crate::prior::{Ard, EvidencePrior, Factors, exponential_variance};
 
+/// What 1/β³ counts for in the price of a parameter beside log β. Where β is near 1, the precision of
+/// a model without kernels, kernels would be free otherwise, and would follow the noise: of noise
+/// alone there are hardly any now. With 1/β instead of 1/β³ weak signals were missed.
+const NOISY: f64 = 8.0;
+
 /// A prior under which learnt parameters are paid for: by Laplace's approximation an integral over
 /// them is as narrow as the noise allows, ½ log β for each. Without any price enough kernels can
 /// explain anything, and the evidence grows without bound as the noise vanishes.
@@ -16,6 +21,13 @@ pub(super) struct Paid {
     pub(super) parameters: f64,
     /// κ of the density exp(−κγ/2) of variances, in units of the target's.
     pub(super) kappa: f64,
+}
+
+impl Paid {
+    /// What so many parameters cost, each times its price.
+    pub(super) fn cost(parameters: f64, beta: f64) -> f64 {
+        0.5 * parameters * (beta.ln() + NOISY / beta.powi(3))
+    }
 }
 
 impl EvidencePrior for Paid {
@@ -41,6 +53,10 @@ impl EvidencePrior for Paid {
 
     fn noise_power(&self) -> f64 {
         -0.5 * self.parameters
+    }
+
+    fn noise_rate(&self) -> f64 {
+        0.5 * NOISY * self.parameters
     }
 
     fn gain(&self, of: Factors, variance: f64, unit: f64, noise: f64) -> f64 {

@@ -72,6 +72,7 @@ fn learner<'a>(
         shapes,
         alpha,
         beta: 8.0,
+        hold_noise: false,
         known: RefCell::default(),
     };
     learner.count();
