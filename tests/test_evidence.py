@@ -397,13 +397,65 @@ def test_widths_are_chosen_by_evidence(sinc):
     model = RVR(gamma="evidence").fit(X, y)
     points = model.selection_.points
     assert model.selection_.score == "evidence"
-    assert len(points) == 15
+    # Nine, and six around each of the best two, but for those that follow the rows.
+    assert 12 <= len(points) <= 21
     assert -min(p["mean"] for p in points) == pytest.approx(model.log_evidence_)
     assert model.log_evidence_ >= RVR().fit(X, y).log_evidence_ - 1e-6
     # The sparsity prior has no part in the comparison.
     priced = RVR(gamma="evidence", sparsity="bic").fit(X, y)
     assert -min(p["mean"] for p in priced.selection_.points) == pytest.approx(priced.log_evidence_)
     assert BLS(basis="rbf", lam=0.1, gamma="evidence").fit(X, y).selection_ is not None
+
+
+def test_widths_that_follow_the_rows_are_left_out():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(560, 3))
+    y = np.sin(2 * X[:, 0]) + X[:, 1] + 0.2 * rng.normal(size=560)
+    model = RVR(gamma="evidence").fit(X[:60], y[:60])
+    assert model.n_terms_ <= 30
+    assert any("left out" in note for note in model.notes_)
+    low, high = model.predict_interval(X[60:]).T
+    assert np.mean((low < y[60:]) & (y[60:] < high)) > 0.6
+    # Three rows: the noise that is left is twice the least there can be.
+    assert any("exactly" in note for note in RVR().fit(X[:3], y[:3]).notes_)
+    # Where all of them do, one of them is chosen still.
+    lone = RVR(gamma="evidence", gammas=[50, 500]).fit(X[:20], y[:20])
+    assert len(lone.selection_.points) == 2
+
+
+@pytest.mark.filterwarnings("ignore::fewer.EmptyModelWarning")
+def test_evidence_that_does_not_exist_is_explained():
+    X = np.arange(6.0).reshape(3, 2)
+    assert RVR().fit(X[:1], [2.0]).log_evidence_ == 0
+    for model in (
+        RVR().fit(X, np.ones(3)),
+        BLS().fit(X, [1.0, 2.0, 3.0], sample_weight=[0.2, 0.2, 0.2]),
+    ):
+        with pytest.raises(AttributeError, match="has no value"):
+            _ = model.log_evidence_
+    assert np.isfinite(RVR(noise=0.1).fit(X, np.ones(3)).log_evidence_)
+    with pytest.raises(AttributeError, match="no attribute 'log_evidence_'"):
+        _ = RVR().log_evidence_
+
+
+def test_covariances_beyond_floating_point_are_refused():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 3))
+    y = X[:, 0] + 0.1 * rng.normal(size=50)
+    with pytest.raises(ValueError, match="too small for floating point"):
+        BLS().fit(X * 1e100, y * 1e-100)
+
+
+@pytest.mark.parametrize("estimator", [BLS, FastLaplace])
+def test_published_steps(estimator, sinc):
+    X, y = sinc
+    paper = estimator(basis="rbf", variant="paper").fit(X, y)
+    exact = estimator(basis="rbf").fit(X, y)
+    assert paper.noise_std_ == pytest.approx(exact.noise_std_, rel=0.1)
+    # With λ given there is one objective, and no step of λ.
+    paper = estimator(basis="rbf", variant="paper", lam=0.3).fit(X, y)
+    exact = estimator(basis="rbf", lam=0.3).fit(X, y)
+    assert paper.objective_ == exact.objective_
 
 
 @pytest.mark.parametrize("estimator", [BLS, FastLaplace])

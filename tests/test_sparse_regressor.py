@@ -108,7 +108,7 @@ def test_verbose_reports_to_stderr(sparse_data, capsys):
         ({"prior": "cauchy"}, 'prior = "cauchy": one of .jeffreys., .laplace., .gauss'),
         ({"basis": "cubic"}, 'basis = "cubic": one of .linear., .polynomial.'),
         ({"variant": "fast"}, 'variant = "fast": .exact. or .paper. is expected'),
-        ({"basis": "rbf", "gamma": "wide"}, 'gamma = "wide": a number, "scale" or "median"'),
+        ({"basis": "rbf", "gamma": "wide"}, 'gamma = "wide": a number, "scale", "median" or'),
         ({"basis": "rbf", "gamma": 0}, "gamma = 0: a number above 0"),
         ({"landmarks": "all"}, 'landmarks = "all"'),
         ({"basis": "rbf", "candidates": 0}, "candidates = 0: a whole number of at least 1"),

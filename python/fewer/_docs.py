@@ -90,8 +90,9 @@ anisotropic : bool, default=False
 starts : int, default=50
     Candidates of each family in each search.
 parameter_price : float, default=0.25
-    From 0 to 1: what a kernel's place or a width costs, as a part of ½ log(var y / σ²), the
-    leading term of Laplace's approximation of an integral over it.
+    From 0 to 1: what a kernel's place or a width costs, as a part of ½ log β + 4/β³ with
+    β = var y / σ²: the leading term of Laplace's approximation of an integral over it, and one that
+    keeps kernels from following noise.
 variance_price : float, optional
     κ of the prior density exp(−κγ/2) of variances γ of weights, γ in units of the variance of y or,
     for labels, of the squared log odds. It keeps kernels that are nearly equal from having huge
@@ -146,11 +147,18 @@ standardize : bool, default=True
     Whether the prior applies to columns of unit variance; for kernels, whether inputs have unit
     variance inside. `coef_` is always in the units of the data.
 fit_intercept : bool or "penalised", default=True
-    Whether there is an intercept; ``"penalised"`` puts the prior on it too, as in the paper.
+    Whether there is an intercept; ``"penalised"`` puts the prior on it too, as in the paper: with
+    `standardize` on the output at the mean of the columns, which are then centred, and else on
+    the output where they are zero.
 variant : {"exact", "paper"}, default="exact"
-    ``"paper"`` starts and stops as the paper does.
+    ``"paper"`` starts, updates and stops as the paper does; of `BLS` and `FastLaplace`, where λ is
+    not given, it takes one action on one column between two steps of λ.
 max_terms : int, optional
-    Keep at most so many terms. (For SMLR a term is a function with a weight for any class.)
+    Keep at most so many terms. (For SMLR a term is a function with a weight for any class;
+    AdaptiveRVC keeps so many for each class where there are more than two.) Lasso and SMLR drop
+    the terms that move the output least and fit the others again; of 10 or fewer the last to go
+    are those that are missed least, and then terms are exchanged for others as long as the
+    objective falls: mostly the best so many, but with no proof.
 class_weight : dict or "balanced", optional
     Weights of the classes, on top of those of the rows: by label, 1 for those left out, or such
     that every class weighs the same.

@@ -79,6 +79,16 @@ class PosteriorRegressor(Regressor):
 class EvidenceRegressor(FitsMoments, PosteriorRegressor):
     """Base of regressors with a Gaussian posterior and noise of known relative precisions."""
 
+    def __getattr__(self, name: str) -> Any:
+        """Say why a fit has no evidence, where it has none."""
+        if name == "log_evidence_" and "model_" in vars(self):
+            raise AttributeError(
+                "log_evidence_: the evidence of this fit has no value. That of a constant target "
+                "grows without bound as its noise falls (give noise), and rows whose weights add "
+                "up to less than one have none"
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
     def fit(
         self,
         X: Any,

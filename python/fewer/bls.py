@@ -12,6 +12,7 @@ from fewer._base import (
     Intercept,
     Landmarks,
     RandomState,
+    Variant,
 )
 from fewer._docs import documented
 from fewer._evidence import EvidenceRegressor, Variance
@@ -80,6 +81,7 @@ class BLS(EvidenceRegressor):
         lam: Lam | None = None,
         lam_rule: LamRule = "active",
         noise: float | None = None,
+        variant: Variant = "exact",
         variance: Variance = "posterior",
         basis: Basis = "linear",
         degree: int = 2,
@@ -107,6 +109,7 @@ class BLS(EvidenceRegressor):
         self.lam = lam
         self.lam_rule = lam_rule
         self.noise = noise
+        self.variant = variant
         self.variance = variance
         self.basis = basis
         self.degree = degree

@@ -57,11 +57,18 @@ fn methods() -> Vec<(&'static str, &'static str)> {
         ("bls", r#"{}"#),
         ("bls", r#"{"lam": 0.5}"#),
         ("bls", r#"{"basis": "rbf", "lam": 0.5}"#),
+        ("bls", r#"{"basis": "rbf"}"#),
+        ("bls", r#"{"lam_rule": "hyperprior"}"#),
+        ("bls", r#"{"variant": "paper"}"#),
         ("flap", r#"{}"#),
         ("flap", r#"{"basis": "rbf"}"#),
+        ("flap", r#"{"lam": 0.5}"#),
+        ("flap", r#"{"lam_rule": "hyperprior"}"#),
+        ("flap", r#"{"variant": "paper"}"#),
         ("arvm", r#"{"families": ["rbf"]}"#),
         ("arvm", r#"{"families": ["rbf", "linear"], "anisotropic": true, "starts": 10}"#),
         ("arvm", r#"{"families": ["laplacian"], "fit_intercept": false, "starts": 10}"#),
+        // srvm takes one equally spaced feature, which the data here are not.
         ("blasso", r#"{}"#),
         ("blasso", r#"{"lam": 3, "fit_intercept": false, "chains": 2}"#),
         ("blasso", r#"{"fit_intercept": "penalised", "max_terms": 4, "draws": 100}"#),
@@ -107,6 +114,11 @@ fn methods() -> Vec<(&'static str, &'static str)> {
 
 fn classifies(method: (&str, &str)) -> bool {
     METHODS.iter().any(|m| m.short == method.0 && m.task == Task::Classification)
+}
+
+/// Whether a setting has units of the target: λ of Fast Laplace, those of 1/y².
+fn has_units(method: (&str, &str)) -> bool {
+    method.0 == "flap" && method.1.contains("\"lam\"")
 }
 
 fn has_kernels(method: (&str, &str)) -> bool {
@@ -196,7 +208,7 @@ fn integer_weights_equal_repeated_rows() {
         let (a, b) = (fit(method, &weighted), fit(method, &repeated));
         let (f, g) = (outputs(&a, p.view()), outputs(&b, p.view()));
         let size = f.iter().fold(1.0, |m: f64, v| m.max(v.abs()));
-        assert!(distance(&f, &g) < 1e-5 * size, "{method:?}");
+        assert!(distance(&f, &g) <= 1e-5 * size, "{method:?}");
         assert_eq!(a.n_terms(), b.n_terms(), "{method:?}");
         if let (Some(a), Some(b)) = (a.noise_std(), b.noise_std()) {
             assert!((a / b - 1.0).abs() < 1e-6, "{method:?}");
@@ -254,7 +266,7 @@ fn rescaling_rescales_the_answer_and_nothing_else() {
         let before = outputs(&reference, p.view());
         let size = before.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
         for factor in [1e-6, 1e6] {
-            if !classifies(method) {
+            if !classifies(method) && !has_units(method) {
                 let y: Vec<f64> = p.y.iter().map(|y| y * factor).collect();
                 let scaled = fit(method, &dataset(method, p.view(), &y));
                 let expected: Vec<f64> = before.iter().map(|v| v * factor).collect();
@@ -268,7 +280,7 @@ fn rescaling_rescales_the_answer_and_nothing_else() {
                 let view = DenseView::by_rows(&x, p.rows, p.columns).unwrap();
                 let scaled = fit(method, &dataset(method, view, &p.y));
                 let worst = distance(&before, &outputs(&scaled, view));
-                assert!(worst < 1e-5 * size, "{method:?}, x{} × {factor}: {worst:e}", j + 1);
+                assert!(worst <= 1e-5 * size, "{method:?}, x{} × {factor}: {worst:e}", j + 1);
                 assert_eq!(reference.n_terms(), scaled.n_terms(), "{method:?}, x{}", j + 1);
             }
         }
@@ -457,7 +469,7 @@ fn huge_and_tiny_values() {
             let x: Vec<f64> = p.x.iter().map(|v| v * factor).collect();
             let y: Vec<f64> = p.y.iter().map(|v| v * factor).collect();
             let mut cases = vec![(&x, &p.y, 1.0)];
-            if !classifies(method) {
+            if !classifies(method) && !has_units(method) {
                 cases.extend([(&x, &y, factor), (&p.x, &y, factor)]);
             }
             for (x, y, expected) in cases {
@@ -466,7 +478,7 @@ fn huge_and_tiny_values() {
                 let before = outputs(&reference, p.view());
                 let size = before.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
                 let after: Vec<f64> = fitted.iter().map(|v| v / expected).collect();
-                assert!(distance(&before, &after) < 1e-6 * size, "{method:?}, {factor}");
+                assert!(distance(&before, &after) <= 1e-6 * size, "{method:?}, {factor}");
             }
         }
     }
@@ -551,14 +563,15 @@ fn bad_settings_are_named() {
                 r#"one of "jeffreys", "laplace", "gaussian" is expected"#,
             ),
             (r#"{"prior": 1}"#, "prior", r#"one of "jeffreys", "laplace", "gaussian" is expected"#),
-            (r#"{"max_terms": -1}"#, "max_terms", "a whole number of at least 0 is expected"),
+            (r#"{"max_terms": -1}"#, "max_terms", "a whole number of at least 1 is expected"),
             (r#"{"tol": "small"}"#, "tol", "a number is expected"),
             (r#"{"standardize": 2}"#, "standardize", "true or false is expected"),
             (r#"{"variant": "fast"}"#, "variant", r#""exact" or "paper" is expected"#),
             (r#"{"max_terms": 0}"#, "max_terms", "at least 1"),
             (r#"{"tol": 0}"#, "tol", "above 0"),
             (r#"{"fit_intercept": 3}"#, "fit_intercept", "penalised"),
-            (r#"{"gamma": "wide"}"#, "gamma", "median"),
+            (r#"{"gamma": "wide"}"#, "gamma", r#""median" or, to choose it, "cv""#),
+            (r#"{"random_state": -1}"#, "random_state", "a whole number of at least 0"),
             (r#"{"lam": 1}"#, "lam", "Jeffreys prior has no λ"),
             (r#"{"lam_ratio": 0.5}"#, "lam_ratio", "Jeffreys prior has no λ"),
             (r#"{"prior": "laplace", "lam_ratio": 2}"#, "lam_ratio", "(0, 1]"),
@@ -592,7 +605,7 @@ fn rows_of_weight_zero_may_hold_anything() {
             return;
         };
         let worst = distance(&outputs(&model, p.view()), &reference);
-        assert!(worst < 1e-5 * size, "{method:?}: {worst:e}");
+        assert!(worst <= 1e-5 * size, "{method:?}: {worst:e}");
     });
 }
 

@@ -775,7 +775,7 @@ fn settings_that_make_no_sense_are_refused_clearly() {
     let refused = |settings: &str| message(fitted("sparse", settings, &p.data()));
     for (settings, expected) in [
         (r#"{"lam": "cv"}"#, "lam = cv: the Jeffreys prior has no λ"),
-        (r#"{"lam": "best"}"#, "lam = best: a number, \"cv\""),
+        (r#"{"lam": "best"}"#, "lam = \"best\": a number, \"cv\""),
         (r#"{"cv": 5}"#, "cv = 5: there is nothing to choose: set lam or gamma to \"cv\""),
         (r#"{"gamma": "cv"}"#, "gamma = cv: the basis has no gamma"),
         (r#"{"basis": "linear-kernel", "gamma": "cv"}"#, "gamma = cv: the basis has no gamma"),

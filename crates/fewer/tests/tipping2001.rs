@@ -94,6 +94,23 @@ fn the_sparsity_prior_reaches_the_reference() {
     }
 }
 
+/// With little noise many kernels explain a little each, given the others.
+#[test]
+fn fast_is_not_below_block_with_little_noise() {
+    let x: Vec<f64> = (0..100).map(|i| -10.0 + 20.0 * f64::from(i) / 99.0).collect();
+    for (noise, seed) in [(1e-3, 0), (1e-3, 1), (1e-3, 2), (1e-4, 0), (1e-4, 1), (0.0, 0)] {
+        let mut random = Random::new(seed);
+        let y: Vec<f64> = x.iter().map(|x| x.sin() / x + noise * random.normal()).collect();
+        let data = Dataset::new(DenseView::by_rows(&x, 100, 1).unwrap(), &y).unwrap();
+        let fit = |solver| RVR::new().solver(solver).fit(&data).unwrap();
+        let (fast, block) = (fit(EvidenceSolver::Fast), fit(EvidenceSolver::Block));
+        let evidence = |m: &Model| m.report().log_evidence.unwrap();
+        assert!(evidence(&fast) > evidence(&block) - 0.5, "{noise} {seed}");
+        assert!(block.report().termination.is_converged(), "{noise} {seed}");
+        assert!(fast.report().termination.is_converged(), "{noise} {seed}");
+    }
+}
+
 /// Of columns that hardly overlap there is one mode for given noise, and both solvers find it.
 #[test]
 fn fast_and_block_agree_where_the_mode_is_shared() {

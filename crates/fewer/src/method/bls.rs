@@ -3,7 +3,7 @@
 use super::common::{BasisKind, Common, Shared};
 use super::evidence::{Evidence, EvidenceSolver, LamRule, Variance, check, rate};
 use super::laplacian::{Settings, laplacian_builder};
-use super::settings::{Intercept, merge_settings, parse_settings};
+use super::settings::{Intercept, Variant, merge_settings, parse_settings};
 use crate::basis::{BlockFunction, Gamma, KernelFunction, Landmarks, UserFunction};
 use crate::data::{Dataset, Moments};
 use crate::engine::Observer;
@@ -25,6 +25,7 @@ use serde::{Deserialize, Serialize};
 /// | `lam` | by `lam_rule` | λ; 0 is automatic relevance determination |
 /// | `lam_rule` | `active` | λ = 2(k − 1)/Στ over the k terms kept, or under a `hyperprior` |
 /// | `noise` | estimated | standard deviation of the noise, in the units of y |
+/// | `variant` | `exact` | `paper`: λ by the steps of the published algorithm, one action each |
 /// | `variance` | `posterior` | `augmented`: deviations of predictions grow away from the data |
 /// | `basis`, `degree`, `gamma`, `coef0` | `linear`, 2, `scale`, 1 | see [`BasisKind`] |
 /// | `candidates`, `landmarks`, `centres` | – | centres of kernels |

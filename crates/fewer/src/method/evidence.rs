@@ -22,6 +22,18 @@ use std::sync::Arc;
 /// Noise below 1e-4 of the target's deviation is taken for none: the evidence of a model that
 /// explains the target exactly has no maximum.
 pub(crate) const SMALLEST_NOISE: f64 = 1e-8;
+/// Noise below three times that deviation is as good as none.
+const NEARLY_NONE: f64 = 9.0 * SMALLEST_NOISE;
+/// What is said of a fit that leaves nothing, or nearly so, to the noise.
+const SATURATED: &str = "the terms kept explain the target exactly, or as good as that (noise below \
+                         3e-4 of its deviation, or as many parameters as rows); if that is too good \
+                         to be true, give the noise or fewer candidates";
+
+/// Whether a fit leaves nothing to the noise.
+pub(crate) fn is_saturated(model: &Model) -> bool {
+    model.report.notes.iter().any(|note| note == SATURATED)
+}
+
 /// More features than this are multiplied with each other only as they are needed.
 const GRAM_COLUMNS: usize = 1000;
 
@@ -74,6 +86,8 @@ pub(crate) struct Evidence<'a> {
     pub variance: Variance,
     /// Whether one objective is maximised, so that columns can be looked at in rounds.
     pub rounds: bool,
+    /// Whether λ follows the terms by the steps of the published algorithm.
+    pub as_published: bool,
 }
 
 /// Rows whose noise has known relative precisions r_n: B = β·diag(r_n).
@@ -456,6 +470,7 @@ impl Evidence<'_> {
             deadline: shared.deadline,
             noise,
             largest_precision: 1.0 / SMALLEST_NOISE,
+            as_published: self.as_published,
             worthless: 0.1 * run.tol.min(1e-6),
             memory_limit: self.common.memory_limit as usize,
             ..Options::default()
@@ -525,6 +540,10 @@ impl Evidence<'_> {
         let model = self.common.model(shared, fitted)?;
         let noise = if constant { 0.0 } else { unit };
         let mut model = Model { noise_std: Some(noise), ..model };
+        // Of one row the flat intercept leaves no density but that of its own scale; the evidence
+        // of a constant has no maximum, and of less than a row there is none.
+        let one_row = free && shared.weight == 1.0;
+        model.report.log_evidence = one_row.then_some(0.0);
         rows_noise.undo(&mut model, self.noise);
         Ok(certified(model, 0.0, 0))
     }
@@ -585,12 +604,13 @@ impl Evidence<'_> {
                 shared.weight
             ));
         }
-        if noise == Noise::Estimated && found.noise <= SMALLEST_NOISE * (1.0 + 1e-6) {
-            notes.push(
-                "the terms kept explain the target exactly (noise below 1e-4 of its deviation); \
-                 if that is too good to be true, give the noise or fewer candidates"
-                    .to_string(),
-            );
+        let spread = |k: usize| found.alpha[k] * found.covariance[(k, k)];
+        let freedom: f64 = (0..found.alpha.len()).map(|k| 1.0 - spread(k)).sum();
+        if noise == Noise::Estimated
+            && (found.noise <= NEARLY_NONE || rows - freedom < 1.0)
+            && found.termination != Termination::Degenerate
+        {
+            notes.push(SATURATED.into());
         }
         // The density of y where that of y/unit is known.
         let shift = (rows + 2.0 * prior.noise_power()) * unit.ln();

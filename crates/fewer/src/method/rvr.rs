@@ -228,6 +228,7 @@ impl RVR {
             solver: self.0.solver,
             variance: self.0.variance,
             rounds: self.0.variant == Variant::Exact,
+            as_published: false,
         })
     }
 

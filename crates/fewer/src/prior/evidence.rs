@@ -54,6 +54,12 @@ pub trait EvidencePrior: Sync + std::fmt::Debug {
         0.0
     }
 
+    /// The prior of the noise variance σ² has a factor exp(−kσ⁶), k being this: nothing to small
+    /// noise, and much to that which leaves all unexplained.
+    fn noise_rate(&self) -> f64 {
+        0.0
+    }
+
     /// What the objective gains by a variance in place of 0.
     fn gain(&self, of: Factors, variance: f64, unit: f64, noise: f64) -> f64 {
         let freedom = variance * of.z / (1.0 + variance * of.s);

@@ -6,7 +6,7 @@ use super::score::{Direction, Score, task_of};
 use super::selection::mean_and_error;
 use crate::basis::UserFunction;
 use crate::data::{Dataset, Target};
-use crate::engine::{Interrupted, Observer, SelectionProgress};
+use crate::engine::{Observer, Until};
 use crate::error::{Error, Result};
 use crate::method::{Task, check_count, check_number, fit, parse_settings};
 use crate::model::Model;
@@ -198,29 +198,6 @@ const SPLIT_ROWS: usize = 1000;
 const MOST_REPEATS: usize = 5;
 /// A method behind the best by more standard errors of the difference is not split again.
 const HOPELESS: f64 = 3.0;
-
-/// Stops at a time, too.
-struct Until<'a> {
-    observer: &'a dyn Observer,
-    deadline: Option<Instant>,
-}
-
-impl Until<'_> {
-    fn is_over(&self) -> bool {
-        self.deadline.is_some_and(|d| Instant::now() >= d)
-    }
-}
-
-impl Observer for Until<'_> {
-    fn selection(&self, progress: SelectionProgress) {
-        self.observer.selection(progress);
-    }
-
-    fn check(&self) -> std::result::Result<(), Interrupted> {
-        self.observer.check()?;
-        if self.is_over() { Err(Interrupted) } else { Ok(()) }
-    }
-}
 
 /// A method that takes part, and how it does.
 struct Contender {
@@ -583,6 +560,7 @@ fn unjudged(
 mod tests {
     use super::*;
     use crate::data::DenseView;
+    use crate::engine::{Interrupted, SelectionProgress};
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
     /// Stops once, after two folds, as a deadline does, and is silent after that.

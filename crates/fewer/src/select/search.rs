@@ -13,13 +13,16 @@ use crate::basis::{KernelCache, KernelForm, UserFunction};
 use crate::data::{Dataset, counted_rows};
 use crate::engine::{Observer, SelectionProgress, StopOnly};
 use crate::error::{Error, Result};
-use crate::method::{fit_once, fit_path, has_largest_lam, has_warm_path, on_threads};
+use crate::method::{fit_once, fit_path, has_largest_lam, has_warm_path, is_saturated, on_threads};
 use crate::model::Model;
 use serde_json::{Map, Value};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 type Settings = Map<String, Value>;
+
+/// With more terms for each row, evidence is no criterion.
+const TERMS_PER_ROW: f64 = 0.5;
 
 /// A search for the best settings of a method, by cross-validation or a criterion.
 ///
@@ -317,6 +320,15 @@ struct Pending {
     settings: Settings,
     /// For each fold that is done the score, if there is one, and the terms.
     fits: Vec<Option<(Option<f64>, usize)>>,
+    /// Whether its terms follow the rows it is judged by, one after the other.
+    saturated: bool,
+}
+
+/// One fit of a point.
+struct Judged {
+    score: Option<f64>,
+    terms: usize,
+    saturated: bool,
 }
 
 impl Pending {
@@ -348,6 +360,11 @@ impl Board {
     fn new() -> Self {
         let started = Instant::now();
         Self { points: Vec::new(), done: 0, unfinished: 0, all: 0, best: None, started }
+    }
+
+    /// Whether any point is complete and not saturated.
+    fn has_sound(&self) -> bool {
+        self.points.iter().any(|p| !p.saturated && p.complete().is_some())
     }
 }
 
@@ -397,7 +414,7 @@ impl Run<'_, '_> {
         };
         let fits: usize = combinations.iter().map(Combination::fits).sum();
         let last = combinations.last().map_or(0, Combination::fits);
-        self.board().all = (fits + refine * last) * self.folds();
+        self.board().all = (fits + self.refined() * refine * last) * self.folds();
         self.try_combinations(&combinations)?;
         match gammas {
             Some(gammas) if refine > 0 => self.refine(&gammas, refine),
@@ -552,11 +569,11 @@ impl Run<'_, '_> {
             let mut add = |settings: Vec<Settings>, lams| {
                 let mut board = self.board();
                 let first = board.points.len();
-                board.points.extend(
-                    settings
-                        .into_iter()
-                        .map(|settings| Pending { settings, fits: vec![None; self.folds()] }),
-                );
+                board.points.extend(settings.into_iter().map(|settings| Pending {
+                    settings,
+                    fits: vec![None; self.folds()],
+                    saturated: false,
+                }));
                 tasks.extend((0..self.folds()).map(|fold| Task { combination, lams, fold, first }));
             };
             match &combination.lams {
@@ -583,21 +600,16 @@ impl Run<'_, '_> {
         let (_, failure) = in_order(tasks.len(), self.at_once, |k| {
             let task = &tasks[k];
             let judged = self.judge(&task.combination.chosen, task.lams, task.fold)?;
-            for (k, (score, terms)) in judged.into_iter().enumerate() {
-                self.record(task.first + k, task.fold, score, terms);
+            for (k, judged) in judged.into_iter().enumerate() {
+                self.record(task.first + k, task.fold, judged);
             }
             Ok(())
         });
         failure.map_or(Ok(()), Err)
     }
 
-    /// Score and number of terms for each λ in a fold.
-    fn judge(
-        &self,
-        chosen: &Settings,
-        lams: Option<&[f64]>,
-        fold: usize,
-    ) -> Result<Vec<(Option<f64>, usize)>> {
+    /// What is said of each λ in a fold.
+    fn judge(&self, chosen: &Settings, lams: Option<&[f64]>, fold: usize) -> Result<Vec<Judged>> {
         let search = self.search;
         let observer = StopOnly(self.observer);
         observer.check()?;
@@ -617,11 +629,21 @@ impl Run<'_, '_> {
             self.board().unfinished += models.iter().filter(cut).count();
             Ok(models)
         };
-        let with_terms = |score: Result<f64>, model: &Model| match score {
-            Ok(score) => Ok((score.is_finite().then_some(score), model.n_terms())),
-            // Predictions beyond floating point make these settings bad, not the search.
-            Err(Error::Value { .. }) => Ok((None, model.n_terms())),
-            Err(error) => Err(error),
+        let by_evidence = self.is_by_evidence();
+        let judged = |score: Result<f64>, model: &Model| {
+            let score = match score {
+                Ok(score) => score.is_finite().then_some(score),
+                // Predictions beyond floating point make these settings bad, not the search.
+                Err(Error::Value { .. }) => None,
+                Err(error) => return Err(error),
+            };
+            let rows: f64 = match self.data.weights() {
+                Some(weights) => weights.iter().sum(),
+                None => self.data.rows() as f64,
+            };
+            let many = model.n_terms() as f64 > TERMS_PER_ROW * rows;
+            let saturated = by_evidence && (many || is_saturated(model));
+            Ok(Judged { score, terms: model.n_terms(), saturated })
         };
         match (&self.split, self.score, &search.by) {
             (Some(split), Some(score), _) => {
@@ -632,19 +654,25 @@ impl Run<'_, '_> {
                     let predicted = test.predicted_by(model)?;
                     score.of(&test.target, &predicted, test.weights.as_deref())
                 };
-                models.iter().map(|m| with_terms(judge(m), m)).collect()
+                models.iter().map(|m| judged(judge(m), m)).collect()
             }
             (_, _, By::Criterion(criterion)) => {
                 let models = fits(&settings, self.data, 1.0)?;
-                models.iter().map(|m| with_terms(criterion.of(m, self.data), m)).collect()
+                models.iter().map(|m| judged(criterion.of(m, self.data), m)).collect()
             }
             _ => Ok(Vec::new()),
         }
     }
 
-    fn record(&self, point: usize, fold: usize, score: Option<f64>, terms: usize) {
+    fn is_by_evidence(&self) -> bool {
+        matches!(self.search.by, By::Criterion(Criterion::Evidence))
+    }
+
+    fn record(&self, point: usize, fold: usize, judged: Judged) {
+        let Judged { score, terms, saturated } = judged;
         let mut board = self.board();
         let pending = &mut board.points[point];
+        pending.saturated |= saturated;
         pending.fits[fold] = Some((score, terms));
         if let Some(scores) = pending.complete() {
             let mean = mean_and_error(&scores, 1).0;
@@ -685,7 +713,10 @@ impl Run<'_, '_> {
     fn points(&self, folds: &[usize]) -> Vec<Point> {
         let repeats = if folds.len() == self.folds() { self.repeats() } else { 1 };
         let board = self.board();
-        let complete = board.points.iter().filter_map(|p| Some((p, p.in_folds(folds)?)));
+        // The evidence of terms that follow the rows is too large: each has its best variance.
+        let leave_out = board.has_sound();
+        let complete = board.points.iter().filter(|p| !(leave_out && p.saturated));
+        let complete = complete.filter_map(|p| Some((p, p.in_folds(folds)?)));
         complete
             .map(|(p, (scores, terms))| {
                 let (mean, standard_error) = mean_and_error(&scores, repeats);
@@ -704,12 +735,32 @@ impl Run<'_, '_> {
         self.split.as_ref().map_or(1, Split::repeats)
     }
 
-    /// Golden-section search for γ between the neighbours of the best one.
+    /// Golden-section searches for γ between the neighbours of the best ones.
     fn refine(&self, gammas: &[f64], evaluations: usize) -> Result<()> {
-        let points = self.points(&(0..self.folds()).collect::<Vec<usize>>());
-        let Some((best, _)) = choose(&points, Rule::Best, |m| self.loss(m)) else { return Ok(()) };
-        let mut chosen = points[best].settings.clone();
-        chosen.remove("lam");
+        let mut points = self.points(&(0..self.folds()).collect::<Vec<usize>>());
+        for _ in 0..self.refined() {
+            let best = choose(&points, Rule::Best, |m| self.loss(m));
+            let Some((best, _)) = best else { break };
+            let mut chosen = points[best].settings.clone();
+            chosen.remove("lam");
+            let same = |p: &Point| p.settings.get("gamma") == chosen.get("gamma");
+            points.retain(|p| !same(p));
+            self.refine_around(chosen, gammas, evaluations)?;
+        }
+        Ok(())
+    }
+
+    /// Around how many values of γ others are tried: the evidence is no smooth function of it.
+    fn refined(&self) -> usize {
+        if self.is_by_evidence() { 2 } else { 1 }
+    }
+
+    fn refine_around(
+        &self,
+        mut chosen: Settings,
+        gammas: &[f64],
+        evaluations: usize,
+    ) -> Result<()> {
         let gamma = chosen.get("gamma").and_then(Value::as_f64);
         let Some(at) = gammas.iter().position(|g| Some(*g) == gamma) else { return Ok(()) };
         let low = gammas[at.saturating_sub(1)];
@@ -720,8 +771,10 @@ impl Run<'_, '_> {
             let first = self.board().points.len();
             self.try_combinations(&[Combination { chosen: chosen.clone(), lams }])?;
             let board = self.board();
-            let tried = board.points[first..].iter().filter_map(Pending::complete);
+            let leave_out = board.has_sound();
+            let tried = board.points[first..].iter().filter(|p| !(leave_out && p.saturated));
             Ok(tried
+                .filter_map(Pending::complete)
                 .map(|scores| self.loss(mean_and_error(&scores, 1).0))
                 .fold(f64::INFINITY, f64::min))
         })?;
@@ -777,6 +830,14 @@ impl Run<'_, '_> {
     ) -> Vec<String> {
         let mut notes = Vec::new();
         let tried = self.board().points.len();
+        let sound = self.board().has_sound();
+        let saturated = self.board().points.iter().filter(|p| sound && p.saturated).count();
+        if saturated > 0 {
+            notes.push(format!(
+                "{saturated} of {tried} points are left out: with a term for every two rows, or \
+                 no noise, evidence says little of new rows"
+            ));
+        }
         if !complete {
             let folds = match self.folds() {
                 all if judges < all => format!(" in {judges} of {all} folds, which judge them"),
@@ -786,10 +847,10 @@ impl Run<'_, '_> {
                 "the search was interrupted: {} of {tried} points are complete{folds}",
                 points.len()
             ));
-        } else if points.len() < tried {
+        } else if points.len() + saturated < tried {
             notes.push(format!(
                 "{} of {tried} points are left out: their predictions are beyond floating point",
-                tried - points.len()
+                tried - points.len() - saturated
             ));
         }
         let Board { unfinished, done, .. } = *self.board();

@@ -20,6 +20,12 @@ const CHOSEN: [&str; 2] = ["lam", "gamma"];
 /// one word says that it is.
 const SPARSITIES: [&str; 4] = ["none", "aic", "bic", "ric"];
 
+/// Whether a method maximises the evidence, by which widths of kernels can be chosen.
+fn has_evidence(method: &str) -> bool {
+    let names = ["RVR", "rvm", "RVC", "rvc", "BLS", "bls", "FastLaplace", "flap"];
+    names.contains(&method)
+}
+
 /// Takes the words and the search's own settings out of the method's.
 pub(crate) fn read(method: &str, settings: &str) -> Result<Search> {
     let mut settings: Map<String, Value> = serde_json::from_str(settings).map_err(|e| {
@@ -32,7 +38,14 @@ pub(crate) fn read(method: &str, settings: &str) -> Result<Search> {
             words.extend(settings.remove(name).map(|w| (name.to_string(), w)));
         } else if let (Some(word), "lam") = (word, name) {
             let expected = "a number, \"cv\", \"bic\", \"ebic\" or \"aic\" is expected";
-            return Err(Error::setting(name, word, expected));
+            return Err(Error::setting(name, format!("\"{word}\""), expected));
+        } else if let Some(word) = word.filter(|w| !["scale", "median"].contains(w)) {
+            let evidence = if has_evidence(method) { ", \"evidence\"" } else { "" };
+            let expected = format!(
+                "a number, \"scale\", \"median\" or, to choose it, \"cv\"{evidence}, \"bic\", \
+                 \"ebic\" or \"aic\" is expected"
+            );
+            return Err(Error::setting(name, format!("\"{word}\""), expected));
         }
     }
     let mut axes = Vec::new();

@@ -23,6 +23,8 @@ const STILL: f64 = 1e-8;
 const SHORT: f64 = 1e-2;
 /// The weights are as near as the precisions once this part of a gain that counts is left.
 const FLAT: f64 = 1e-3;
+/// Steps without gain after which precisions stand still but for rounding.
+const IDLE: usize = 200;
 /// Columns whose correlation is this near to 1 are one.
 const EQUAL: f64 = 1e-12;
 
@@ -69,6 +71,8 @@ pub(crate) fn block(
     let mut reached = f64::NEG_INFINITY;
     // What the precisions and the noise would still gain, where it was asked for.
     let mut left_to_gain = f64::INFINITY;
+    // The highest objective with these columns to choose from, and when it was reached.
+    let mut highest = (f64::NEG_INFINITY, 0);
     while iterations < options.max_iter {
         observer.check()?;
         iterations += 1;
@@ -133,7 +137,12 @@ pub(crate) fn block(
             f64::INFINITY
         };
         // Columns that are better out are taken out once nothing else is left to gain.
-        let still = change < options.tol.max(STILL) || flat && left_to_gain <= FLAT * options.tol;
+        if -value > highest.0 + options.tol {
+            highest = (-value, iterations);
+        }
+        let idle = iterations - highest.1 >= IDLE;
+        let still =
+            change < options.tol.max(STILL) || flat && left_to_gain <= FLAT * options.tol || idle;
         let stands = still && kept.len() == factors.len();
         let excess = counted(problem, &active).saturating_sub(options.max_terms.unwrap_or(m));
         if stands && excess > 0 {
@@ -158,6 +167,7 @@ pub(crate) fn block(
             alpha.insert(place, 1.0 / best.variance);
         }
         if stands {
+            highest = (f64::NEG_INFINITY, iterations);
             left_to_gain = f64::INFINITY;
             data = restrict(&active);
             posterior = Posterior::new(&data, &alpha, beta, observer)?;

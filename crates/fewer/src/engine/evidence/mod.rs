@@ -62,6 +62,8 @@ pub(crate) struct Options {
     pub worthless: f64,
     /// Candidates whose correlation with an active column is above 1 less this are left out.
     pub alignment: f64,
+    /// While λ follows the terms: one action on one column for each step of the noise and of λ.
+    pub as_published: bool,
     pub memory_limit: usize,
 }
 
@@ -77,6 +79,7 @@ impl Default for Options {
             first_precision: 100.0,
             worthless: 1e-9,
             alignment: 1e-3,
+            as_published: false,
             memory_limit: usize::MAX,
         }
     }
@@ -157,6 +160,8 @@ struct Ascent<'a> {
     hyper_change: f64,
     /// Whether λ keeps the value that it has.
     lam_stays: bool,
+    /// Whether λ comes to rest before columns come in.
+    patient: bool,
     /// Active columns with which the ascent is given up.
     too_many: usize,
 }
@@ -206,12 +211,45 @@ pub(crate) fn maximise(
     }
     let mut ascent = Ascent::new(problem, prior, options, observer)?;
     if !by_rules {
-        return ascent.run_from(start, true, FIRST_TERMS);
+        let found = ascent.run_from(start, true, FIRST_TERMS)?;
+        return from_all(problem, prior, options, observer, found);
     }
     // Rules as published go their own way from the start.
     let first = ascent.prior.lam();
     let found = ascent.run(false, 0)?;
     ascent.started_again(found, first)
+}
+
+/// What was found, or a higher maximum from all columns at once, where these are few and the noise is
+/// low: then many columns explain a little each, given the others, and one by one they gain less.
+fn from_all(
+    problem: &Problem<'_>,
+    prior: &mut dyn EvidencePrior,
+    options: &Options,
+    observer: &dyn Observer,
+    found: Found,
+) -> Result<Found> {
+    if problem.dictionary.len() > FEW_ENOUGH_FOR_ALL
+        || options.noise != Noise::Estimated
+        || found.noise > LOW_NOISE
+        || found.active.is_empty()
+        || found.termination != Termination::Converged
+    {
+        return Ok(found);
+    }
+    let most = options.max_iter.min(LONGEST_FROM_ALL);
+    let of_all = block(problem, prior, &Options { max_iter: most, ..options.clone() }, observer)?;
+    let columns = of_all.active.iter().copied().zip(of_all.alpha.iter().copied()).collect();
+    let start = Some((columns, of_all.noise));
+    let onwards = maximise_from(problem, prior, options, observer, start, false)?;
+    let ended = [of_all, onwards].into_iter().filter(|f| f.termination == Termination::Converged);
+    let higher = ended.filter(|f| f.objective > found.objective);
+    let Some(mut best) = higher.max_by(|a, b| a.objective.total_cmp(&b.objective)) else {
+        return Ok(found);
+    };
+    best.iterations += found.iterations;
+    best.trace = [found.trace, best.trace].concat();
+    Ok(best)
 }
 
 /// Maximises the evidence from a start, or from nothing, among all columns at once; with a
@@ -228,6 +266,12 @@ pub(crate) fn maximise_from(
     let hold = if by_rules { 0 } else { FIRST_TERMS };
     Ascent::new(problem, prior, options, observer)?.run_from(start, search && !by_rules, hold)
 }
+
+/// Candidates up to which another start is made from all of them, the noise below which it is worth
+/// it (as a part of the target's variance), and its steps.
+const FEW_ENOUGH_FOR_ALL: usize = 200;
+const LOW_NOISE: f64 = 1e-4;
+const LONGEST_FROM_ALL: usize = 500;
 
 /// The noise is held at its first value until there are so many terms: a model of few terms takes
 /// for noise what more of them would explain.
@@ -345,8 +389,14 @@ const SAME: f64 = 1e-4;
 const HOPELESS: f64 = 1.0;
 /// Looks at all candidates after which a round is given up.
 const LONGEST_ROUND: usize = 300;
-/// Steps of λ after which it is taken to go round in a circle.
+/// Steps of λ after which it is taken to go round in a circle: where it follows columns at a maximum,
+/// and where it follows single actions.
 const LONGEST_CIRCLE: usize = 400;
+const LONGEST_OF_ACTIONS: usize = 4000;
+/// Steps in which λ may come to rest after a circle.
+const LONGEST_WAIT: usize = 100;
+/// λ rests where it moves by less, relatively.
+const AT_REST: f64 = 1e-6;
 /// How closely columns settle at least, and where they are many.
 const LOOSE: f64 = 1e-3;
 const LOOSE_MANY: f64 = 1.0;
@@ -419,6 +469,7 @@ impl<'a> Ascent<'a> {
             singly: false,
             hyper_change: 0.0,
             lam_stays: false,
+            patient: false,
             too_many: usize::MAX,
         })
     }
@@ -431,6 +482,16 @@ impl<'a> Ascent<'a> {
     /// Whether λ is on the move with the terms.
     fn lam_follows(&self) -> bool {
         self.prior.has_free_hyper() && !self.lam_stays
+    }
+
+    /// Whether steps of λ are those of the published algorithm.
+    fn goes_as_published(&self) -> bool {
+        self.options.as_published && self.prior.has_free_hyper()
+    }
+
+    /// Whether each step of λ follows one action.
+    fn acts_singly(&self) -> bool {
+        self.goes_as_published() && self.lam_follows()
     }
 
     fn objective(&self) -> Objective<'_> {
@@ -454,7 +515,11 @@ impl<'a> Ascent<'a> {
     fn run(&mut self, search: bool, hold: usize) -> Result<Found> {
         let options = self.options;
         self.closed.clear();
+        self.patient = false;
         let (mut trace, mut seen) = (Vec::<Step>::new(), Vec::new());
+        // The state of highest evidence of a circle.
+        let mut circle: Option<Saved> = None;
+        let mut waited = 0;
         let mut best: Option<Saved> = None;
         let mut termination = Termination::IterationLimit;
         let (mut gain, mut iterations, mut cycled) = (f64::INFINITY, 0, false);
@@ -481,19 +546,22 @@ impl<'a> Ascent<'a> {
         let mut failures = 0;
         // How closely the active columns settle: not much closer than there is to gain elsewhere.
         let closest = 0.1 * options.tol;
-        let mut settled = LOOSE.max(closest);
+        let mut settled = if self.acts_singly() { closest } else { LOOSE.max(closest) };
         while iterations < options.max_iter {
             self.observer.check()?;
             iterations += 1;
             self.hold_noise = self.counted() < hold;
-            self.settle(settled)?;
+            // The first action comes before the first step of the noise.
+            if iterations > 1 || !self.acts_singly() {
+                self.settle(settled)?;
+            }
             if self.active.len() >= self.too_many {
                 break;
             }
             self.all.refresh(&self.posterior);
             let change = self.value() - added.1;
             let vain = change < closest && (change > -closest || !self.goes_by_rules());
-            if vain && self.hyper_change <= 1e-6 {
+            if vain && self.hyper_change <= AT_REST {
                 self.closed.extend(std::mem::take(&mut added.0));
             } else if !added.0.is_empty() {
                 self.closed.clear();
@@ -521,11 +589,26 @@ impl<'a> Ascent<'a> {
                 objective,
                 residual: gain,
             });
-            if self.lam_follows()
-                && let Some(state) = self.seen_before(&mut seen)
-            {
-                cycled = gain > options.tol || self.hyper_change > 1e-5;
-                self.lam_stays = true;
+            let rests = !self.patient || self.hyper_change <= AT_REST;
+            waited += usize::from(!rests);
+            let again = match &circle {
+                _ if !self.lam_follows() => None,
+                Some(state) if waited > LONGEST_WAIT => Some((state.clone(), true)),
+                _ if !rests => None,
+                _ => self
+                    .seen_before(&mut seen)
+                    .map(|state| (state, gain > options.tol || self.hyper_change > 10.0 * AT_REST)),
+            };
+            if let Some((state, circles)) = again {
+                let state = if circles && circle.is_none() && !self.goes_as_published() {
+                    // Columns that come in while λ moves may be why it does not come to rest.
+                    (self.patient, circle) = (true, Some(state.clone()));
+                    seen.clear();
+                    state
+                } else {
+                    (cycled, self.lam_stays) = (circles, true);
+                    circle.take().filter(|_| circles).unwrap_or(state)
+                };
                 self.prior.set_hyper(state.lam.unwrap_or(0.0));
                 self.restore(state)?;
                 continue;
@@ -536,8 +619,12 @@ impl<'a> Ascent<'a> {
             }
             let value = -objective;
             round += 1;
-            let acted = if best.is_some() && !last && round > LONGEST_ROUND {
+            let acted = if !rests {
+                true
+            } else if best.is_some() && !last && round > LONGEST_ROUND {
                 false
+            } else if self.acts_singly() {
+                self.act(&gains)?
             } else if gain > tol {
                 let before = self.active.len();
                 let more = self.add_some(&gains)?;
@@ -547,7 +634,7 @@ impl<'a> Ascent<'a> {
                 let columns = self.sorted();
                 let hopeless = !last && best.as_ref().is_some_and(|b| value < b.value - HOPELESS);
                 let vain = value < moved + closest && !self.lam_follows();
-                let seen = hopeless || vain || ends.contains(&columns);
+                let seen = hopeless || vain || ends.contains(&columns) || self.goes_as_published();
                 let more = !seen && (self.spread()? || self.exchange_some()?);
                 if more {
                     moved = value;
@@ -556,7 +643,11 @@ impl<'a> Ascent<'a> {
                 }
                 more
             };
-            if acted || self.hyper_change > 1e-6 {
+            if acted || self.hyper_change > AT_REST {
+                continue;
+            }
+            if self.acts_singly() {
+                self.lam_stays = true;
                 continue;
             }
             let nothing = self.active.is_empty() && best.is_none();
@@ -637,6 +728,7 @@ impl<'a> Ascent<'a> {
     fn started_again(&mut self, found: Found, first: Option<f64>) -> Result<Found> {
         let serves = found.active.is_empty() || self.all.len() <= WORTH_ANOTHER;
         if !serves
+            || self.goes_as_published()
             || !self.prior.has_free_hyper()
             || !self.prior.is_exact()
             || self.options.noise != Noise::Estimated
@@ -746,8 +838,13 @@ impl<'a> Ascent<'a> {
         let terms = self.sorted();
         let lam = (1e6 * self.prior.lam().unwrap_or(0.0).max(1e-300).ln()).round() as i64;
         let value = self.objective().log_evidence(&self.posterior);
-        let long = (seen.len() >= LONGEST_CIRCLE).then_some(LONGEST_CIRCLE / 2);
-        if let Some(first) = seen.iter().position(|s| s.0 == terms && s.1 == lam).or(long) {
+        let longest = if self.acts_singly() { LONGEST_OF_ACTIONS } else { LONGEST_CIRCLE };
+        let long = (seen.len() >= longest).then_some(longest / 2);
+        // Terms and λ tell the rest where all else is at a maximum for them.
+        let alike =
+            |s: &Saved| !self.acts_singly() || (s.value - value).abs() <= 1e-9 * value.abs();
+        let same = |s: &(Vec<usize>, i64, Saved)| s.1 == lam && alike(&s.2) && s.0 == terms;
+        if let Some(first) = seen.iter().position(same).or(long) {
             let states = seen.drain(first..).map(|s| s.2);
             return states.max_by(|a, b| a.value.total_cmp(&b.value));
         }

@@ -21,7 +21,7 @@ impl Objective<'_> {
     }
 
     /// The power of β, twice.
-    fn noise_shape(&self) -> f64 {
+    pub fn noise_shape(&self) -> f64 {
         self.rows() + 2.0 * self.prior.noise_power()
     }
 
@@ -42,7 +42,13 @@ impl Objective<'_> {
         let noise = 1.0 / p.beta;
         let penalties: f64 =
             p.alpha.iter().zip(units).map(|(a, u)| self.prior.penalty(1.0 / a, *u, noise)).sum();
-        self.log_evidence(p) - freedom - penalties + self.prior.noise_power() * p.beta.ln()
+        let of_noise = self.prior.noise_power() * p.beta.ln() - self.noise_rate(p);
+        self.log_evidence(p) - freedom - penalties + of_noise
+    }
+
+    /// kσ⁶ of the prior of the noise; its derivative in log β is −3 times this.
+    pub fn noise_rate(&self, p: &Posterior) -> f64 {
+        self.prior.noise_rate() / p.beta.powi(3)
     }
 
     /// The factors of active columns.
@@ -101,12 +107,14 @@ impl Objective<'_> {
         let trace: f64 = a.iter().zip(&m).map(|(a, m)| a * m).sum();
         let fit = p.beta * p.residual_square;
         gradient[k] =
-            0.5 * (self.noise_shape() - fit - p.freedom()) - total_penalty - price * trace;
+            0.5 * (self.noise_shape() - fit - p.freedom()) - total_penalty - price * trace
+                + 3.0 * self.noise_rate(p);
         let mut last = 0.5 * (fit + trace) - dot(&weighted, &moved) + total_penalty;
         if price > 0.0 {
             let twice: f64 = (0..k).map(|i| a[i] * crossed(p, &shrunk, i)).sum();
             last += price * (2.0 * twice - trace);
         }
+        last += 9.0 * self.noise_rate(p);
         curvature[(k, k)] = last;
         (gradient, curvature)
     }

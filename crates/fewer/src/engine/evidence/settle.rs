@@ -28,7 +28,12 @@ impl Ascent<'_> {
     /// Settles the active columns until what is left to gain is below `tol`, and lets λ follow by
     /// one step: terms come and go while it moves.
     pub(super) fn settle(&mut self, tol: f64) -> Result<()> {
-        self.settle_at(tol)?;
+        if self.acts_singly() {
+            self.refactor()?;
+            self.noise_after_action()?;
+        } else {
+            self.settle_at(tol)?;
+        }
         self.hyper_change = 0.0;
         if self.lam_follows() {
             let variances = self.active_units().into_iter().zip(&self.posterior.alpha);
@@ -39,6 +44,58 @@ impl Ascent<'_> {
         Ok(())
     }
 
+    /// Takes the one action that gains most, on a candidate or an active column; whether there was
+    /// one (Helgøy & Li 2022, algorithm 1).
+    pub(super) fn act(&mut self, gains: &[(f64, f64)]) -> Result<bool> {
+        let (noise, units) = (1.0 / self.posterior.beta, self.active_units());
+        let factors = self.objective().factors(&self.posterior).into_iter();
+        let now = (factors.zip(&units).zip(&self.posterior.alpha))
+            .map(|((of, unit), a)| self.prior.gain(of, 1.0 / a, *unit, noise));
+        let changes = (self.best_variances().into_iter().zip(now).enumerate())
+            .map(|(i, ((variance, gain), now))| (gain - now, i, variance));
+        let by_gain =
+            |a: &(f64, usize, f64), b: &(f64, usize, f64)| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1));
+        let change = changes.max_by(by_gain);
+        let added = self.additions(gains);
+        let gained = added.first().map_or(0.0, |c| gains[c.0].1);
+        match change {
+            Some((gain, i, variance)) if gain > gained.max(self.options.tol) => {
+                if variance > 0.0 {
+                    self.posterior.alpha[i] = 1.0 / variance;
+                } else {
+                    self.remove(i);
+                }
+                Ok(true)
+            }
+            _ => {
+                self.activate(&added)?;
+                Ok(!added.is_empty())
+            }
+        }
+    }
+
+    /// The noise by its closed form: for given variances relative to it where the prior is on
+    /// these (Helgøy & Li 2022, algorithm 1), else for given variances (Tipping 2001, eq. 18).
+    fn noise_after_action(&mut self) -> Result<()> {
+        if self.options.noise != Noise::Estimated {
+            return Ok(());
+        }
+        let p = &self.posterior;
+        let shape = self.objective().noise_shape();
+        let (left, square) = if self.prior.is_relative_to_noise() {
+            (shape, p.residual_square + p.prior_square() / p.beta)
+        } else {
+            (shape - p.freedom(), p.residual_square)
+        };
+        let beta = (left.max(1e-3) / square).min(self.options.largest_precision);
+        if self.prior.is_relative_to_noise() {
+            let factor = beta / p.beta;
+            self.posterior.alpha.iter_mut().for_each(|a| *a *= factor);
+        }
+        self.posterior.beta = beta;
+        self.refactor()
+    }
+
     fn settle_at(&mut self, tol: f64) -> Result<()> {
         self.refactor()?;
         if !self.prior.is_exact() {
@@ -47,13 +104,17 @@ impl Ascent<'_> {
         let mut damping = 0.0;
         for _ in 0..STEPS {
             self.observer.check()?;
-            while self.prune()? {}
+            // Where λ has moved, a column may be worth something once the others have followed.
+            while !self.patient && self.prune()? {}
             let units = self.active_units();
             let (gradient, curvature) = self.objective().derivatives(&self.posterior, &units);
             let value = self.objective().value(&self.posterior, &units);
             let Some(next) =
                 self.newton(&units, value, &gradient, &curvature, &mut damping, tol)?
             else {
+                if self.patient && self.prune()? {
+                    continue;
+                }
                 break;
             };
             self.posterior = next;

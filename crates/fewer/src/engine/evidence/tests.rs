@@ -511,9 +511,9 @@ fn reference_values_at_given_precisions() {
         .skip(1)
         .map(|l| l.split_once(',').map(|(x, y)| (x.parse().unwrap(), y.parse().unwrap())).unwrap())
         .collect();
-    let expected: serde_json::Value =
+    let reference: serde_json::Value =
         serde_json::from_str(include_str!("../../../tests/fixtures/evidence.json")).unwrap();
-    let expected = &expected["fixed_point_check_sinc"];
+    let expected = &reference["fixed_point_check_sinc"];
     let list = |name: &str| -> Vec<f64> {
         expected[name].as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect()
     };
@@ -538,6 +538,10 @@ fn reference_values_at_given_precisions() {
     let p = Posterior::new(&data, &alpha, 80.0, &Silent).unwrap();
     for (i, (m, &j)) in list("mu").iter().zip(&chosen).enumerate() {
         near(p.mean[i] / lengths[j], *m);
+        for (k, &l) in chosen.iter().enumerate() {
+            let sigma = p.sigma[(i, k)] / (lengths[j] * lengths[l]);
+            near(sigma, expected["Sigma"][i][k].as_f64().unwrap());
+        }
     }
     near(objective(&sample, &Nothing).log_evidence(&p), expected["logml"].as_f64().unwrap());
     near(p.freedom(), expected["dof"].as_f64().unwrap());
@@ -555,14 +559,38 @@ fn reference_values_at_given_precisions() {
         near(of.s * lengths[j].powi(2), list("s")[k]);
         near(of.q * lengths[j], list("q")[k]);
         near(of.z * lengths[j].powi(2), list("z")[k]);
+        for (prior, name) in
+            [(Ard::default(), "alpha_star_c0"), (price, "alpha_star_exact_c_log100_2")]
+        {
+            let variance = prior.best_variance(of, 1.0, 1.0 / 80.0);
+            match expected[name][k].as_f64() {
+                Some(alpha) => near(lengths[j].powi(2) / variance, alpha),
+                None => assert_eq!(variance, 0.0),
+            }
+        }
     }
     let free = Ard::default();
     for (prior, name) in [(&free, "beta_star_c0"), (&price, "beta_star_c_log100_2")] {
         let objective = objective(&sample, prior);
         let units = vec![1.0; 3];
+        let beta = expected[name].as_f64().unwrap();
         let best = super::noise::best_noise(&data, p.clone(), &units, &objective, 1e8, &Silent);
-        assert!((best.unwrap().beta / expected[name].as_f64().unwrap() - 1.0).abs() < 1e-5);
+        assert!((best.unwrap().beta / beta - 1.0).abs() < 1e-5);
+        // From there Newton's step stays within what the reference is known to.
+        let there = Posterior::new(&data, &alpha, beta, &Silent).unwrap();
+        let (slope, bend) = objective.derivatives(&there, &units);
+        assert!((slope[3] / bend[(3, 3)]).abs() < 1e-7);
     }
+    // All columns, aligned or not.
+    let all: Vec<usize> = (0..100).collect();
+    let dictionary = sample.dictionary(&all);
+    let unit = sample.target.iter().map(|t| t * t).sum::<f64>() / 100.0;
+    let options = Options { alignment: 0.0, first_precision: 100.0 / unit, ..Options::default() };
+    let of = problem(&sample, &dictionary);
+    let found = maximise(&of, &mut Ard::default(), &options, &Silent).unwrap();
+    let reference = &reference["rvm_regression_sinc_noalign"];
+    assert!(found.objective > reference["logml"].as_f64().unwrap() - 1e-3);
+    assert!((found.noise.sqrt() / reference["noise_sd"].as_f64().unwrap() - 1.0).abs() < 0.03);
 }
 
 /// Two weak columns that are much alike, one of them far below its best variance: steps in the
