@@ -204,8 +204,10 @@ impl Coordinate<'_> {
         self.hessian = kept;
         if let Some(x) = self.design.raw().as_sparse() {
             let (step, sweeps) = self.sparse_newton_step(x, variables, own, budget)?;
-            let costs = self.working.sparse_costs(self.eta.columns());
-            self.spent += sweeps as f64 * costs.sweep;
+            // Sweeps that came to their end earn nothing for a later curvature.
+            if sweeps >= budget {
+                self.spent += sweeps as f64 * self.working.sparse_costs(self.eta.columns()).sweep;
+            }
             return Ok((step, true));
         }
         let (free, columns) = (self.intercept_count(), self.squares.len());
