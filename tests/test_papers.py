@@ -243,6 +243,18 @@ def test_every_experiment_is_declared_in_full() -> None:
     assert with_summary(readme, "table")
 
 
+def test_rows_say_the_price_they_ran_with() -> None:
+    """Kernels of one width in the tables of Tzikas et al. are not the paper's RVM, where c = 0."""
+    experiments = discover()
+    for name in ("regression", "classification", "image"):
+        experiment = experiments[f"tzikas2009-{name}"]
+        labels = [q.name for q in experiment.quantities if "γ by inner validation" in q.name]
+        assert labels
+        assert all("c = log(N)/2, γ" in label for label in labels)
+        page = (command.RESULTS / f"{experiment.name}.md").read_text(encoding="utf-8")
+        assert all(label in page for label in labels)
+
+
 def test_orthogonal_rule() -> None:
     b = np.array([-5.0, -1.9, 0.0, 1.99, 2.0, 2.5])
     w = rule(b, 1.0)

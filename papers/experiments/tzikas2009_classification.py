@@ -5,7 +5,7 @@ from __future__ import annotations
 from papers.data import read
 from papers.experiment import Experiment, generator
 from papers.tally import ENDINGS, Tally
-from papers.validation import FOLDS, PROTOCOL, fold_of, table, tally_fold, wrong
+from papers.validation import FIXED_PROTOCOL, FOLDS, PROTOCOL, fold_of, table, tally_fold, wrong
 
 BANANA_ROWS = 400
 FILES = {
@@ -53,8 +53,9 @@ EXPERIMENT = Experiment(
     paper="Tzikas, Likas & Galatsanos 2009",
     item="Table II: classification",
     protocol=(
-        f"Ten folds of one random partition, {PROTOCOL} Banana: ten draws of {BANANA_ROWS} "
-        "training rows, the others for testing. The reference has c = log(N)/2 and 2 to 6 folds."
+        f"Ten folds of one random partition, {PROTOCOL} {FIXED_PROTOCOL} "
+        f"Banana: ten draws of {BANANA_ROWS} training rows, the others for testing. "
+        "The reference has c = log(N)/2 and 2 to 6 folds."
     ),
     seed=2009_0600,
     repetitions=FOLDS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from papers.data import read
 from papers.experiment import Experiment, generator
 from papers.tally import ENDINGS, Tally
-from papers.validation import FOLDS, PROTOCOL, fold_of, table, tally_fold, wrong
+from papers.validation import FIXED_PROTOCOL, FOLDS, PROTOCOL, fold_of, table, tally_fold, wrong
 
 FILE = "ida_image.csv"
 
@@ -27,8 +27,9 @@ EXPERIMENT = Experiment(
     paper="Tzikas, Likas & Galatsanos 2009",
     item="Table II: the image data",
     protocol=(
-        f"2310 rows, 18 features, 2 classes. Ten folds of one random partition, {PROTOCOL} The "
-        "published numbers are not at hand, and the reference did not run these data."
+        f"2310 rows, 18 features, 2 classes. Ten folds of one random partition, {PROTOCOL} "
+        f"{FIXED_PROTOCOL} The published numbers are not at hand, and the "
+        "reference did not run these data."
     ),
     seed=2009_0800,
     repetitions=FOLDS,
