@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -51,6 +53,29 @@ def test_predictions_follow_from_the_attributes():
     _, std = model.predict(X, return_std=True)
     assert (std >= model.noise_std_).all()
     assert len(model.explain().terms) == model.n_terms_
+
+
+def test_explanations_hold_whole_kernels():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(120, 8)) * 10.0 ** np.arange(8)
+    X[:, 4] = 1.0
+    y = np.tanh(X[:, 0]) + 0.1 * rng.normal(size=120)
+    model = AdaptiveRVR(families=["rbf", "linear"]).fit(X, y)
+    explanation = model.explain()
+    terms = explanation.to_dict()["terms"]
+    json.dumps(terms, allow_nan=False)
+    assert len(explanation.kernels) == len(terms) == model.n_terms_ > 0
+    for term in terms:
+        k = model.terms_.index(term["term"])
+        assert term["family"] == model.families_[k]
+        if term["family"] == "linear":
+            assert term["feature"] == term["term"]
+        else:
+            np.testing.assert_array_equal(term["centre"], model.centres_[k])
+            widths = [np.inf if width is None else width for width in term["width"]]
+            np.testing.assert_array_equal(widths, model.widths_[k])
+    assert "to_dict()" in str(explanation) or "…" not in str(explanation)
+    assert "family" not in RVR().fit(X[:, :1], y).explain().to_dict()["terms"][0]
 
 
 def test_seeds_and_files(tmp_path):

@@ -120,12 +120,17 @@ class Explanation:
     terms : list of (str, float or dict, float or dict)
         Name, weight in the units of the data, and change of the output when the term moves by
         one standard deviation.
+    kernels : list of dict
+        Where kernels are learnt, the ``family`` of each term with its ``centre`` and ``width``
+        along each feature in the units of the data (None along features that were constant), or
+        its ``feature`` where it is linear; else empty.
     """
 
     target: str
     intercept: Value
     terms: list[tuple[str, Value, Value]]
     _text: str = dataclasses.field(repr=False)
+    kernels: list[dict[str, Any]] = dataclasses.field(default_factory=list)
 
     def __repr__(self) -> str:
         return self._text.rstrip("\n")
@@ -152,11 +157,10 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON or a data frame."""
-        return {
-            "target": self.target,
-            "intercept": self.intercept,
-            "terms": [{"term": n, "weight": w, "effect": e} for n, w, e in self.terms],
-        }
+        terms = [{"term": n, "weight": w, "effect": e} for n, w, e in self.terms]
+        for term, kernel in zip(terms, self.kernels, strict=False):
+            term.update(kernel)
+        return {"target": self.target, "intercept": self.intercept, "terms": terms}
 
 
 class Estimator(BaseEstimator):  # type: ignore[misc]
@@ -458,18 +462,30 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             Prints as a table; ``to_dict()`` gives plain values.
         """
         check_is_fitted(self, "model_")
-        text, outputs, terms = self.model_.explain()
+        text, outputs, terms, learnt = self.model_.explain()
 
         def value(values: Any) -> Value:
             if len(outputs) == 1:
                 return float(values[0])
             return dict(zip(outputs, map(float, values), strict=True))
 
+        def kernel(
+            family: str,
+            centre: list[float] | None,
+            width: list[float] | None,
+            feature: str | None,
+        ) -> dict[str, Any]:
+            if centre is None or width is None:
+                return {"family": family, "feature": feature}
+            widths = [w if np.isfinite(w) else None for w in width]
+            return {"family": family, "centre": centre, "width": widths}
+
         return Explanation(
             outputs[0] if len(outputs) == 1 else self.model_.target_name,
             value(self.model_.intercepts),
             [(name, value(weights), value(effects)) for name, weights, effects in terms],
             text,
+            [kernel(*parts) for parts in learnt],
         )
 
     def formula(self) -> str:
@@ -482,7 +498,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             second of two classes. Probabilities of more classes are proportional to their lines.
         """
         check_is_fitted(self, "model_")
-        _, outputs, _ = self.model_.explain()
+        outputs = self.model_.explain()[1]
         if len(outputs) == 1:
             return self.model_.formula(0)
         return "\n".join(f"{name}: {self.model_.formula(k)}" for k, name in enumerate(outputs))

@@ -101,6 +101,15 @@ pub fn model_json(model: &Model) -> Value {
     for (row, errors) in coef.iter_mut().zip(explanation.standard_errors.iter().flatten()) {
         row["std"] = if errors.len() == 1 { json!(errors[0]) } else { json!(errors) };
     }
+    for (row, learnt) in coef.iter_mut().zip(&explanation.learnt) {
+        row["family"] = json!(learnt.family);
+        if let Some(feature) = learnt.feature {
+            row["feature"] = json!(model.feature_names()[feature]);
+        } else {
+            row["centre"] = json!(learnt.centre);
+            row["width"] = json!(learnt.width);
+        }
+    }
     let mut value = json!({
         "method": model.method(),
         "settings": model.settings(),

@@ -1004,6 +1004,9 @@ fn kernels_and_wavelets_are_learnt_from_a_signal() {
     let text = place.good("explain arvm.json");
     assert!(text.contains("terms learnt") && text.contains("rbf(x = "), "{text}");
     assert!(!text.contains("features by relevance"), "{text}");
+    let kernel = &place.json("explain arvm.json --json")["coef"][0];
+    assert_eq!(kernel["family"], "rbf");
+    assert!(kernel["centre"][0].is_number() && kernel["width"][0].is_number(), "{kernel}");
     let lines = place.good("predict arvm.json signal.csv --std");
     assert!(lines.starts_with("prediction,std\n"), "{lines}");
     place.good("report arvm.json signal.csv --out arvm.html");

@@ -33,6 +33,9 @@ type Reduced<'py> = (Bound<'py, PyAny>, (String, Option<Bound<'py, PyDict>>));
 /// Name, weights, effects.
 type ExplainedTerm = (String, Vec<f64>, Vec<f64>);
 
+/// Family, centre and width of a term, or the name of a feature.
+type ExplainedKernel = (&'static str, Option<Vec<f64>>, Option<Vec<f64>>, Option<String>);
+
 /// γ where there is one, rows of the centres, centres.
 type KernelParts<'py> = (Option<f64>, Bound<'py, PyArray1<usize>>, Bound<'py, PyArray2<f64>>);
 
@@ -41,6 +44,14 @@ type LearntParts<'py> = (Vec<&'static str>, Bound<'py, PyArray2<f64>>, Bound<'py
 
 /// Of weights and of intercepts.
 type StandardErrors<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>);
+
+fn family_name(family: Family) -> &'static str {
+    match family {
+        Family::Rbf => "rbf",
+        Family::Laplacian => "laplacian",
+        Family::Linear => "linear",
+    }
+}
 
 impl PyModel {
     pub fn new(model: Model, function: Option<Function>) -> Self {
@@ -403,15 +414,20 @@ impl PyModel {
     }
 
     /// A table for reading; what each output stands for; and the rows of the table: name, weight
-    /// in each output, effect of one standard deviation on each output.
-    fn explain(&self) -> (String, Vec<String>, Vec<ExplainedTerm>) {
+    /// in each output, effect of one standard deviation on each output. Where kernels are learnt
+    /// also family, centre and width of each, in the same order.
+    fn explain(&self) -> (String, Vec<String>, Vec<ExplainedTerm>, Vec<ExplainedKernel>) {
         let explanation = self.model.explain();
         let text = explanation.to_string();
         let rows = explanation.terms.into_iter().map(|t| {
             let effects = t.weights.iter().map(|w| w * t.deviation).collect();
             (t.name, t.weights, effects)
         });
-        (text, explanation.outputs, rows.collect())
+        let name = |j: usize| self.model.feature_names()[j].clone();
+        let learnt = explanation.learnt.into_iter();
+        let learnt =
+            learnt.map(|f| (family_name(f.family), f.centre, f.width, f.feature.map(name)));
+        (text, explanation.outputs, rows.collect(), learnt.collect())
     }
 
     /// Name of the method that made the model.
@@ -500,11 +516,7 @@ impl PyModel {
     fn learnt<'py>(&self, py: Python<'py>) -> PyResult<Option<LearntParts<'py>>> {
         let Some(learnt) = self.model.learnt() else { return Ok(None) };
         let (terms, features) = (self.model.n_terms(), self.model.feature_names().len());
-        let family = |k| match learnt.family(k) {
-            Family::Rbf => "rbf",
-            Family::Laplacian => "laplacian",
-            Family::Linear => "linear",
-        };
+        let family = |k| family_name(learnt.family(k));
         let table = |of: &dyn Fn(usize) -> Option<Vec<f64>>| {
             let rows: Vec<Vec<f64>> =
                 (0..terms).map(|k| of(k).unwrap_or_else(|| vec![f64::NAN; features])).collect();

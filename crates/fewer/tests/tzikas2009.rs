@@ -336,6 +336,44 @@ fn kernels_of_many_inputs() {
     assert!(error < 1.5 && largest < 20.0 * deviation, "{error}, {}", model.explain());
 }
 
+/// A name lists some features; what is read by programs has all, in the units of the data.
+#[test]
+fn explanations_hold_whole_kernels() {
+    let mut random = Random::new(31);
+    let (n, d) = (120, 8);
+    let spread = |j: usize| 10f64.powi(j as i32 - 3);
+    let x: Vec<f64> = (0..n * d).map(|k| spread(k % d) * random.normal()).collect();
+    let y: Vec<f64> = x
+        .chunks(d)
+        .map(|x| {
+            (-x.iter().enumerate().map(|(j, v)| (v / spread(j)).powi(2)).sum::<f64>() / 9.0).exp()
+        })
+        .map(|g| g + 0.01 * random.normal())
+        .collect();
+    let model = learn(&AdaptiveRVR::new(), &x, d, &y);
+    let explanation = model.explain();
+    assert_eq!(explanation.learnt.len(), explanation.terms.len());
+    assert!(!explanation.terms.is_empty());
+    assert!(explanation.to_string().contains("to_dict()"), "{explanation}");
+    for (function, term) in explanation.learnt.iter().zip(&explanation.terms) {
+        let (centre, width) = (function.centre.as_ref().unwrap(), function.width.as_ref().unwrap());
+        assert_eq!((function.family, centre.len(), width.len()), (Family::Rbf, d, d));
+        let mut value = model.intercept();
+        for (k, other) in model.terms().iter().enumerate() {
+            let (m, h) = (model.learnt().unwrap().centre(k), model.learnt().unwrap().width(k));
+            let (m, h) = (m.unwrap(), h.unwrap());
+            let distance: f64 = (0..d).map(|j| ((centre[j] - m[j]) / h[j]).powi(2)).sum();
+            value += other.weight() * (-distance).exp();
+        }
+        let view = DenseView::by_rows(centre, 1, d).unwrap();
+        assert!((model.predict(view).unwrap()[0] - value).abs() < 1e-9);
+        // One width inside is one for each feature outside, which the name says, too.
+        let ratio = width[1] / width[0];
+        assert!((5.0..20.0).contains(&ratio), "{ratio}");
+        assert!(!term.name.contains("width") && term.name.contains(" ± "), "{}", term.name);
+    }
+}
+
 /// Copies of rows, or weights that stand for them, make it no harder to interpolate: parameters are
 /// held against the rows that differ.
 #[test]

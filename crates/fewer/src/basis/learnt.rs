@@ -22,6 +22,22 @@ pub enum Family {
     Linear,
 }
 
+/// A learnt function in the units of the data.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LearntFunction {
+    /// Its form.
+    pub family: Family,
+    /// The centre of a kernel.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub centre: Option<Vec<f64>>,
+    /// The width of a kernel along each feature; infinite along those that were constant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub width: Option<Vec<f64>>,
+    /// The feature that a linear function is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub feature: Option<usize>,
+}
+
 /// A kernel at m of width h, or a feature.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "family", rename_all = "snake_case")]
@@ -175,6 +191,9 @@ fn sums(x: &[f64], m: f64, inverse: f64, squared: bool, g: &[f64]) -> (f64, f64)
     })
 }
 
+/// What stands for features that a name leaves out.
+pub(crate) const MORE: &str = "…";
+
 /// Learnt kernels, in inputs that are shifted and scaled.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Learnt {
@@ -191,6 +210,19 @@ impl Learnt {
 
     pub(super) fn len(&self) -> usize {
         self.inner.len()
+    }
+
+    /// Function `k` as a whole.
+    pub(crate) fn function(&self, k: usize) -> LearntFunction {
+        LearntFunction {
+            family: self.family(k),
+            centre: self.centre(k),
+            width: self.width(k),
+            feature: match self.inner[k] {
+                Shape::Linear { feature } => Some(feature),
+                _ => None,
+            },
+        }
     }
 
     /// The form of function `k`.
@@ -233,7 +265,6 @@ impl Learnt {
             (self.centre(k).unwrap_or_default(), self.width(k).unwrap_or_default());
         let (_, inner) = shape.kernel().unwrap_or_default();
         let features = self.scale.len();
-        let own = inner.len() > 1 || features == 1;
         let narrowest = inner.iter().fold(f64::INFINITY, |a, h| a.min(*h));
         let counts = |j: &usize| {
             self.scale[*j] > 0.0 && inner[(*j).min(inner.len() - 1)] <= WIDE * narrowest
@@ -242,15 +273,11 @@ impl Learnt {
         let place = |&j: &usize| {
             // A centre at an end of the data is off by rounding errors.
             let at = if centre[j].abs() < ZERO * width[j] { 0.0 } else { centre[j] };
-            let at = format!("{} = {}", name(j), short(at));
-            if own { format!("{at} ± {}", short(width[j])) } else { at }
+            format!("{} = {} ± {}", name(j), short(at), short(width[j]))
         };
         let mut parts: Vec<String> = shown.iter().take(LISTED).map(place).collect();
         if shown.len() > LISTED {
-            parts.push("…".into());
-        }
-        if !own {
-            parts.push(format!("width {}", short(inner[0])));
+            parts.push(MORE.into());
         }
         format!("{family}({})", parts.join(", "))
     }

@@ -1,13 +1,16 @@
 //! A model in words: its terms as a table, and as a formula.
 
 use super::{Link, Model, SuspectedRow, Term};
-use crate::basis::rounded;
+use crate::basis::{LearntFunction, MORE, rounded};
 
 /// The terms of a model, those of the largest effect first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Explanation {
     /// The terms.
     pub terms: Vec<Term>,
+    /// Centre and width of each term, where they were learnt: the name of a term of many features
+    /// lists some of them.
+    pub learnt: Vec<LearntFunction>,
     /// The intercept of each output.
     pub intercepts: Vec<f64>,
     /// The standard error of each term's weight in each output, where the model has a posterior;
@@ -76,6 +79,13 @@ impl std::fmt::Display for Explanation {
             }
         }
         writeln!(f)?;
+        if !self.learnt.is_empty() && self.terms.iter().any(|t| t.name.contains(MORE)) {
+            writeln!(
+                f,
+                "{MORE} stands for more features: explain().to_dict() and `fewer explain --json` \
+                 give whole centres and widths"
+            )?;
+        }
         if self.relevances.len() > 1 {
             let shown = self.relevances.iter().take(NAMED);
             let shown: Vec<String> =
@@ -117,6 +127,10 @@ impl Model {
         Explanation {
             standard_errors: errors.map(|e| order.iter().map(|&k| e[k].clone()).collect()),
             terms: order.iter().map(|&k| self.terms[k].clone()).collect(),
+            learnt: match self.learnt() {
+                Some(learnt) => order.iter().map(|&k| learnt.function(k)).collect(),
+                None => Vec::new(),
+            },
             intercepts: (0..self.outputs()).map(|k| self.intercept_of(k)).collect(),
             intercept_errors: self.intercept_errors().ok(),
             outputs: match self.outputs() {
