@@ -78,6 +78,20 @@ def test_explanations_hold_whole_kernels():
     assert "family" not in RVR().fit(X[:, :1], y).explain().to_dict()["terms"][0]
 
 
+@pytest.mark.parametrize("anisotropic", [False, True])
+def test_a_useless_feature_of_two_values_does_not_matter(anisotropic):
+    """Kernels sit between the values, and are steep at both."""
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-3, 3, size=200)
+    X = np.c_[x, rng.integers(2, size=200)]
+    y = np.sin(2 * x) + 0.1 * rng.normal(size=200)
+    relevances = AdaptiveRVR(anisotropic=anisotropic).fit(X, y).feature_relevances_
+    assert relevances[0] > 5 * relevances[1]
+    # Of a line it is the slope times the deviation.
+    linear = AdaptiveRVR(families=["linear"]).fit(X, 2 * x + 0.1 * rng.normal(size=200))
+    assert linear.feature_relevances_[0] == pytest.approx(2 * x.std(), rel=0.03)
+
+
 def test_seeds_and_files(tmp_path):
     X, _, y = doppler(128)
     model = AdaptiveRVR(random_state=3).fit(X, y)

@@ -52,8 +52,8 @@ class AdaptiveRVC(Moderated):
     families_ : list of str
         The family of each term.
     feature_relevances_ : ndarray of shape (n_features,)
-        By how much η changes with each feature: the root mean square of its slope over the
-        training rows, times the standard deviation of the feature; the largest of all classes.
+        By how much η changes with each feature alone: the root of half the mean square difference
+        when a training row takes the feature of another; the largest of all classes.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         The intercepts.
     log_evidence_ : float

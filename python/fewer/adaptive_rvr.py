@@ -50,8 +50,9 @@ class AdaptiveRVR(PosteriorRegressor):
     families_ : list of str
         The family of each term.
     feature_relevances_ : ndarray of shape (n_features,)
-        By how much the fit changes with each feature: the root mean square of its slope over the
-        training rows, times the standard deviation of the feature.
+        By how much the fit changes with each feature alone: the root of half the mean square
+        difference when a training row takes the feature of another. Of a linear function it is the
+        slope times the standard deviation of the feature.
     intercept_ : float
         The intercept.
     noise_std_ : float

@@ -4,9 +4,10 @@ use super::linear::whole;
 use super::rounded;
 use crate::data::Features;
 use crate::design::Columns;
-use crate::linalg::{Layout, Matrix, Tile, dot};
+use crate::linalg::{Layout, Matrix, Tile, axpy};
 use crate::model::number;
 use crate::special::exp_of_multiples;
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -194,6 +195,13 @@ fn sums(x: &[f64], m: f64, inverse: f64, squared: bool, g: &[f64]) -> (f64, f64)
 /// What stands for features that a name leaves out.
 pub(crate) const MORE: &str = "…";
 
+/// A row's feature is replaced by those of so many others, at equal distances in rank.
+const SHIFTS: usize = 8;
+/// Values of kernels that may be computed to see what features change, and rows that are looked at
+/// in any case.
+const MOST_VALUES: usize = 1 << 22;
+const FEWEST_ROWS: usize = 200;
+
 /// Learnt kernels, in inputs that are shifted and scaled.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Learnt {
@@ -319,41 +327,70 @@ impl Learnt {
         }
     }
 
-    /// The mean square slope of Σ w φ along each feature over rows of inner inputs, in those units;
-    /// rows count for the squares of `root`, or for 1 where it is empty.
-    pub(crate) fn mean_square_slopes(
-        &self,
-        weights: &[f64],
-        inner: &Matrix,
-        root: &[f64],
-    ) -> Vec<f64> {
-        let n = inner.rows();
-        let mut slopes = Matrix::zeros(n, self.shift.len());
-        let mut values = vec![0.0; n];
-        for (shape, weight) in self.inner.iter().zip(weights) {
-            let Some((centre, width)) = shape.kernel() else {
-                if let Shape::Linear { feature } = shape {
-                    let slope = weight / self.scale[*feature];
-                    slopes.column_mut(*feature).iter_mut().for_each(|s| *s += slope);
-                }
-                continue;
-            };
-            shape.write(inner.as_slice(), &mut values);
-            let squared = shape.family() == Family::Rbf;
-            for (j, m) in centre.iter().enumerate() {
-                let h = width[j.min(width.len() - 1)];
-                let x = inner.column(j);
-                for (i, slope) in slopes.column_mut(j).iter_mut().enumerate() {
-                    let u = (x[i] - m) / h;
-                    *slope -= weight * values[i] * self::slope(u, squared) / h;
-                }
+    /// By how much Σ w φ changes with each feature alone: the root of half the mean square
+    /// difference to what it is where the row has the feature of another row instead. Of w·x it is
+    /// |w| times the deviation of x. Rows are inner inputs and count for the squares of `root`, or
+    /// for 1 where it is empty.
+    ///
+    /// Slopes would not do: of a feature with two values they are those at places between which the
+    /// sum may go up and down again.
+    pub(crate) fn changes(&self, weights: &[f64], inner: &Matrix, root: &[f64]) -> Vec<f64> {
+        let d = self.shift.len();
+        let each = SHIFTS * d.max(1) * self.inner.len().max(1);
+        let step = inner.rows().div_ceil((MOST_VALUES / each).max(FEWEST_ROWS)).max(1);
+        let rows: Vec<usize> = (0..inner.rows()).step_by(step).collect();
+        let x = inner.part(&rows, 0..d);
+        let weight: Vec<f64> =
+            rows.iter().map(|&i| root.get(i).map_or(1.0, |r: &f64| r * r)).collect();
+        let of = |j: usize| match self.scale[j] > 0.0 {
+            true => self.change(weights, &x, &weight, j),
+            false => 0.0,
+        };
+        (0..d).into_par_iter().map(of).collect()
+    }
+
+    /// The same for one feature.
+    fn change(&self, weights: &[f64], x: &Matrix, weight: &[f64], j: usize) -> f64 {
+        let n = x.rows();
+        let own = x.column(j);
+        let mut order: Vec<usize> = (0..n).collect();
+        order.sort_by(|&a, &b| own[a].total_cmp(&own[b]));
+        // The weight up to and with each row, by rising values.
+        let mut sum = 0.0;
+        let ends: Vec<f64> = order
+            .iter()
+            .map(|&i| {
+                sum += weight[i];
+                sum
+            })
+            .collect();
+        let (mut others, before) = (x.clone(), self.sum(weights, x));
+        let mut total = 0.0;
+        for shift in 0..SHIFTS {
+            let by = (shift as f64 + 0.5) / SHIFTS as f64 * sum;
+            for (k, &i) in order.iter().enumerate() {
+                let at = (ends[k] - 0.5 * weight[i] + by) % sum;
+                let other = ends.partition_point(|e| *e <= at).min(n - 1);
+                others.column_mut(j)[i] = own[order[other]];
             }
+            let after = self.sum(weights, &others);
+            let square = |i: usize| weight[i] * (after[i] - before[i]).powi(2);
+            total += (0..n).map(square).sum::<f64>();
         }
-        let total = if root.is_empty() { n as f64 } else { dot(root, root) };
-        let root_of = |i: usize| root.get(i).copied().unwrap_or(1.0);
-        let square = |(i, s): (usize, &f64)| (root_of(i) * s).powi(2);
-        let mean = |j: usize| slopes.column(j).iter().enumerate().map(square).sum::<f64>() / total;
-        (0..self.shift.len()).map(mean).collect()
+        (0.5 * total / (SHIFTS as f64 * sum)).sqrt()
+    }
+
+    /// Σ w φ at rows of inner inputs.
+    fn sum(&self, weights: &[f64], x: &Matrix) -> Vec<f64> {
+        let (mut out, mut values) = (vec![0.0; x.rows()], vec![0.0; x.rows()]);
+        for (k, (shape, weight)) in self.inner.iter().zip(weights).enumerate() {
+            if *weight == 0.0 {
+                continue;
+            }
+            shape.write(x.as_slice(), &mut values);
+            axpy(weight / self.factor(k), &values, &mut out);
+        }
+        out
     }
 }
 
@@ -440,7 +477,11 @@ mod tests {
     }
 
     #[test]
-    fn slopes_are_those_of_the_sum() {
+    fn changes_are_those_of_exchanged_features() {
+        let mut next = uniform(9);
+        let n = 400;
+        let x: Vec<f64> = (0..2 * n).map(|_| 2.0 * next() - 1.0).collect();
+        let x = Matrix::from_columns(n, 2, x);
         let shapes = vec![
             Shape::Rbf { centre: vec![0.3, -0.2], width: vec![0.8] },
             Shape::Laplacian { centre: vec![-0.5, 0.1], width: vec![0.5, 2.0] },
@@ -448,23 +489,29 @@ mod tests {
         ];
         let weights = [1.5, -2.0, 0.7];
         let basis = Learnt::new(vec![0.0; 2], vec![1.0; 2], shapes);
-        let at = |x: [f64; 2]| {
-            let value = |(s, w): (&Shape, &f64)| {
-                let mut out = [0.0];
-                s.write(&x, &mut out);
-                w * out[0]
-            };
-            basis.inner.iter().zip(&weights).map(value).sum::<f64>()
-        };
-        let point = Matrix::from_columns(1, 2, vec![0.15, 0.45]);
-        let found = basis.mean_square_slopes(&weights, &point, &[]);
-        let h = 1e-6;
-        let slopes = [
-            (at([0.15 + h, 0.45]) - at([0.15 - h, 0.45])) / (2.0 * h),
-            (at([0.15, 0.45 + h]) - at([0.15, 0.45 - h])) / (2.0 * h),
+        let found = basis.changes(&weights, &x, &[]);
+        let before = basis.sum(&weights, &x);
+        for j in 0..2 {
+            let mut total = 0.0;
+            for by in 1..n {
+                let mut moved = x.clone();
+                (0..n).for_each(|i| moved.column_mut(j)[i] = x[((i + by) % n, j)]);
+                let after = basis.sum(&weights, &moved);
+                total += after.iter().zip(&before).map(|(a, b)| (a - b).powi(2)).sum::<f64>();
+            }
+            let expected = (0.5 * total / (n * n) as f64).sqrt();
+            assert!((found[j] / expected - 1.0).abs() < 0.03, "{j}: {found:?} {expected}");
+        }
+        // A weight of a row is so many copies of it, and order does not matter.
+        let twice = x.part(&(0..2 * n).map(|i| i / 2).collect::<Vec<_>>(), 0..2);
+        let backwards = x.part(&(0..n).rev().collect::<Vec<_>>(), 0..2);
+        let copies = [
+            basis.changes(&weights, &twice, &[]),
+            basis.changes(&weights, &x, &vec![2f64.sqrt(); n]),
+            basis.changes(&weights, &backwards, &[]),
         ];
-        for (found, slope) in found.iter().zip(slopes) {
-            assert!((found - slope * slope).abs() < 1e-7, "{found} {slope}");
+        for copy in copies {
+            assert!(copy.iter().zip(&found).all(|(a, b)| (a / b - 1.0).abs() < 0.01), "{copy:?}");
         }
     }
 }

@@ -40,7 +40,6 @@ pub(super) struct Inputs {
     pub shift: Vec<f64>,
     /// 0 for inputs that do not vary.
     pub scale: Vec<f64>,
-    deviation: Vec<f64>,
     pub dropped: Vec<DroppedColumn>,
 }
 
@@ -110,7 +109,7 @@ impl Inputs {
             let fine = grain(units.deviation[j] * scale[j]);
             inner.column_mut(j).iter_mut().for_each(|v| *v = (*v / fine).round() * fine + 0.0);
         }
-        Ok((Self { inner, shift, scale, deviation: units.deviation.clone(), dropped }, units))
+        Ok((Self { inner, shift, scale, dropped }, units))
     }
 
     /// Whether no input varies.
@@ -152,9 +151,7 @@ impl Inputs {
 
     /// By how much a sum of learnt functions changes with each input, at the rows of a sample.
     pub fn relevances(&self, learnt: &Learnt, weights: &[f64], rows: &Sample) -> Vec<f64> {
-        let slopes = learnt.mean_square_slopes(weights, &rows.x, &rows.root);
-        let of = |(j, slope): (usize, f64)| slope.sqrt() * self.scale[j] * self.deviation[j];
-        slopes.into_iter().enumerate().map(of).collect()
+        learnt.changes(weights, &rows.x, &rows.root)
     }
 }
 

@@ -84,8 +84,9 @@ pub struct Report {
     /// grow without end.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub separable: bool,
-    /// By how much the fit changes with each feature, where the method says so: the root mean
-    /// square of its slope over the rows, times the deviation of the feature.
+    /// By how much the fit changes with each feature alone, where the method says so: the root of
+    /// half the mean square difference when a row takes the feature of another row. Of a linear
+    /// function it is the slope times the deviation of the feature.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub relevances: Vec<f64>,
     /// Columns that took no part.
