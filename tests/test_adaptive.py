@@ -92,6 +92,21 @@ def test_a_useless_feature_of_two_values_does_not_matter(anisotropic):
     assert linear.feature_relevances_[0] == pytest.approx(2 * x.std(), rel=0.03)
 
 
+def test_wavelets_of_many_rows():
+    """Weights are independent: no pairs of terms are held, unless they are asked for."""
+    rng = np.random.default_rng(6)
+    X = np.arange(2**15)[:, np.newaxis] / 2**15
+    y = np.sin(20 * X[:, 0]) + 0.1 * rng.normal(size=len(X))
+    model = WaveletRVR(sparsity="none", noise=0.02).fit(X, y)
+    assert model.n_terms_ > len(X) // 2
+    predicted, std = model.predict(X, return_std=True)
+    assert np.mean((predicted - y) ** 2) < 0.02**2
+    assert ((std >= 0.02) & (std < 0.03)).all()
+    small = WaveletRVR().fit(X[:256], y[:256])
+    assert small.covariance_.shape == (small.n_terms_ + 1,) * 2
+    np.testing.assert_array_equal(np.diag(np.diag(small.covariance_)), small.covariance_)
+
+
 def test_seeds_and_files(tmp_path):
     X, _, y = doppler(128)
     model = AdaptiveRVR(random_state=3).fit(X, y)

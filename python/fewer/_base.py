@@ -388,7 +388,8 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         self.coef_, self.intercept_ = self._shaped(
             self._of_basis(model.weights, 0.0), model.intercepts
         )
-        self.covariance_ = model.covariance
+        if not isinstance(getattr(type(self), "covariance_", None), property):
+            self.covariance_ = model.covariance
         self.coef_std_ = self.intercept_std_ = None
         if model.standard_errors is not None:
             weights, intercepts = model.standard_errors

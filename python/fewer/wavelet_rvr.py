@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
 from fewer._base import Intercept, RandomState
 from fewer._docs import documented
 from fewer._evidence import PosteriorRegressor
@@ -93,6 +97,12 @@ class WaveletRVR(PosteriorRegressor):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+
+    @property
+    def covariance_(self) -> NDArray[np.float64] | None:  # type: ignore[override]
+        """The covariance of intercept and weights, made when it is asked for: it is diagonal."""
+        check_is_fitted(self, "model_")
+        return self.model_.covariance
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -42,6 +42,24 @@ fn fit(method: &WaveletRVR, x: &[f64], y: &[f64]) -> Model {
     method.fit(&Dataset::new(DenseView::by_rows(x, x.len(), 1).unwrap(), y).unwrap()).unwrap()
 }
 
+/// Weights are independent: time and memory are those of the rows, not of pairs of terms.
+#[test]
+fn wavelets_of_many_rows_keep_all_terms() {
+    let n = 1 << 16;
+    let x: Vec<f64> = (0..n).map(|i| i as f64 / n as f64).collect();
+    let mut random = Random::new(41);
+    let y: Vec<f64> = x.iter().map(|x| (20.0 * x).sin() + 0.1 * random.normal()).collect();
+    let method = WaveletRVR::new().sparsity(Sparsity::Rule(SparsityRule::None)).noise(0.02);
+    let model = fit(&method, &x, &y);
+    assert!(model.n_terms() > n / 2, "{}", model.n_terms());
+    let view = DenseView::by_rows(&x, n, 1).unwrap();
+    let fitted = model.predict(view).unwrap();
+    assert!(mean_square(&fitted, &y) < 0.02 * 0.02);
+    let std = model.predict_std(view).unwrap();
+    assert!(std.iter().all(|s| (0.02..0.03).contains(s)));
+    assert!(model.to_json().unwrap().len() < 400 * n);
+}
+
 #[test]
 fn wavelets_of_the_reference() {
     let (x, clean, y) = reference_doppler();

@@ -97,6 +97,84 @@ impl Wavelets {
         out
     }
 
+    /// Σ w ψ of the functions kept on the grid, in time proportional to its points.
+    fn synthesise(&self, weights: &[f64]) -> Vec<f64> {
+        let low = self.low();
+        let (high, first) = (mirrored(low), offset(low.len()));
+        let mut all = vec![0.0; self.size];
+        self.kept.iter().zip(weights).for_each(|(&k, w)| all[k] += w);
+        let mut smooth = vec![all[0]];
+        while smooth.len() < self.size {
+            let half = smooth.len();
+            let n = 2 * half;
+            let mut next = vec![0.0; n];
+            for i in 0..half {
+                let (sum, difference) = (smooth[i], all[half + i]);
+                let mut at = (2 * i as isize + first).rem_euclid(n as isize) as usize;
+                for (h, g) in low.iter().zip(&high) {
+                    next[at] += h * sum + g * difference;
+                    at = if at + 1 == n { 0 } else { at + 1 };
+                }
+            }
+            smooth = next;
+        }
+        smooth
+    }
+
+    /// Σ v ψ² at each point of the grid, and Σ v ψψ′ with ψ′ the value at the next point. Wavelets
+    /// of a level are one that is shifted, and few are not zero at a point.
+    fn squares(&self, variances: &[f64]) -> (Vec<f64>, Vec<f64>) {
+        let n = self.size;
+        let (mut own, mut next) = (vec![0.0; n], vec![0.0; n]);
+        let mut of_level = (usize::MAX, 0, Vec::new());
+        for (&k, v) in self.kept.iter().zip(variances) {
+            let level = if k == 0 { 0 } else { 1usize << k.ilog2() };
+            if of_level.0 != level {
+                let (start, values) = self.values(level);
+                of_level = (level, start, values);
+            }
+            let (_, start, values) = &of_level;
+            let shift = if level == 0 { 0 } else { (k - level) * (n / level) };
+            let count = values.len();
+            let after = |p: usize| match p + 1 < count {
+                true => values[p + 1],
+                false if count == n => values[0],
+                false => 0.0,
+            };
+            let mut at = (*start + shift) % n;
+            for (p, value) in values.iter().enumerate() {
+                own[at] += v * value * value;
+                next[at] += v * value * after(p);
+                at = if at + 1 == n { 0 } else { at + 1 };
+            }
+        }
+        (own, next)
+    }
+
+    /// Σ w φ of the functions kept at each value of x.
+    pub(crate) fn sums(&self, x: &[f64], weights: &[f64]) -> Vec<f64> {
+        let grid = self.synthesise(weights);
+        let one = |x: &f64| match self.place(*x) {
+            (at, part) if part > 0.0 => grid[at] + part * (grid[at + 1] - grid[at]),
+            (at, _) => grid[at],
+        };
+        x.iter().map(one).collect()
+    }
+
+    /// Σ v φ² of the functions kept at each value of x.
+    pub(crate) fn variances(&self, x: &[f64], variances: &[f64]) -> Vec<f64> {
+        let (own, next) = self.squares(variances);
+        let one = |x: &f64| match self.place(*x) {
+            (at, part) if part > 0.0 => {
+                let rest = 1.0 - part;
+                let ends = rest * rest * own[at] + part * part * own[at + 1];
+                (ends + 2.0 * part * rest * next[at]).max(0.0)
+            }
+            (at, _) => own[at],
+        };
+        x.iter().map(one).collect()
+    }
+
     /// The values of function `k` on the grid: where they begin, and those that are not zero.
     fn values(&self, k: usize) -> (usize, Vec<f64>) {
         if k == 0 {
@@ -312,6 +390,35 @@ mod tests {
             let found = Wavelets::new(name, 0.0, 1.0, 16, 16).unwrap().analyse(&values);
             for (a, b) in found.iter().zip(expected) {
                 assert!((a.abs() - b.abs()).abs() < 1e-11, "{name}: {a} {b}");
+            }
+        }
+    }
+
+    #[test]
+    fn sums_are_those_of_the_columns() {
+        for name in wavelet_names() {
+            for (size, points) in [(1, 1), (2, 2), (16, 12), (128, 128)] {
+                let all = Wavelets::new(name, -1.0, 0.25, size, points).unwrap();
+                for step in [1, 3] {
+                    let wavelets = all.keep(&(0..size).step_by(step).collect::<Vec<_>>());
+                    let weights: Vec<f64> =
+                        (0..wavelets.len()).map(|k| ((k * k) as f64 + 0.2).sin()).collect();
+                    let variances: Vec<f64> = weights.iter().map(|w| w * w).collect();
+                    let end = 0.25 * size as f64;
+                    let x: Vec<f64> =
+                        (0..50).map(|i| -1.5 + (end + 1.0) * i as f64 / 49.0).collect();
+                    let columns = wavelets.columns(DenseView::by_rows(&x, 50, 1).unwrap().into());
+                    let mut tile = Tile::default();
+                    columns.fill(0..50, &(0..wavelets.len()).collect::<Vec<_>>(), &mut tile);
+                    let sums = wavelets.sums(&x, &weights);
+                    let squares = wavelets.variances(&x, &variances);
+                    for i in 0..50 {
+                        let values = (0..wavelets.len()).map(|k| weights[k] * tile.get(i, k));
+                        let (sum, square) = values.fold((0.0, 0.0), |(s, q), v| (s + v, q + v * v));
+                        assert!((sums[i] - sum).abs() < 1e-12, "{name} {size} {i}");
+                        assert!((squares[i] - square).abs() < 1e-12, "{name} {size} {i}");
+                    }
+                }
             }
         }
     }

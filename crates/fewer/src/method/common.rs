@@ -172,6 +172,7 @@ pub(crate) struct Output {
 pub(crate) struct Uncertainty {
     /// The output and the column of each; no column for the free intercept.
     pub parameters: Vec<(usize, Option<usize>)>,
+    /// Of all pairs, or one column of variances where they are independent.
     pub covariance: Matrix,
 }
 
@@ -183,8 +184,9 @@ impl Uncertainty {
             |column: Option<usize>| unit / column.map_or(1.0, |j| shared.units.deviation[j]);
         let factors: Vec<f64> = self.parameters.iter().map(|p| factor(p.1)).collect();
         let mut covariance = self.covariance.clone();
+        let independent = covariance.columns() == 1;
         let lost = |(k, f): (usize, &f64)| {
-            let variance = self.covariance[(k, k)];
+            let variance = self.covariance[(k, if independent { 0 } else { k })];
             variance > 0.0 && variance * f * f < f64::MIN_POSITIVE
         };
         if factors.iter().enumerate().any(lost) {
@@ -194,8 +196,12 @@ impl Uncertainty {
                     .into(),
             });
         }
-        for (b, right) in factors.iter().enumerate() {
+        for (b, right) in factors.iter().enumerate().take(covariance.columns()) {
             let column = covariance.column_mut(b);
+            if independent {
+                column.iter_mut().zip(&factors).for_each(|(value, f)| *value *= f * f);
+                continue;
+            }
             column.iter_mut().zip(&factors).for_each(|(value, left)| *value *= left * right);
         }
         if covariance.as_slice().iter().any(|value| !value.is_finite()) {

@@ -604,7 +604,9 @@ impl Evidence<'_> {
                 shared.weight
             ));
         }
-        let spread = |k: usize| found.alpha[k] * found.covariance[(k, k)];
+        let independent = found.covariance.columns() == 1;
+        let variance = |k: usize| found.covariance[(k, if independent { 0 } else { k })];
+        let spread = |k: usize| found.alpha[k] * variance(k);
         let freedom: f64 = (0..found.alpha.len()).map(|k| 1.0 - spread(k)).sum();
         if noise == Noise::Estimated
             && (found.noise <= NEARLY_NONE || rows - freedom < 1.0)
@@ -691,10 +693,11 @@ fn uncertainty(
 ) -> Uncertainty {
     let k = active.len();
     let order = k + usize::from(weight.is_some());
-    let mut covariance = Matrix::zeros(order, order);
-    for b in 0..k {
+    let independent = found.covariance.columns() == 1 && k > 1;
+    let mut covariance = Matrix::zeros(order, if independent { 1 } else { order });
+    for b in 0..if independent { 1 } else { k } {
         for a in 0..k {
-            let scale = inverse_lengths[a] * inverse_lengths[b];
+            let scale = inverse_lengths[a] * inverse_lengths[if independent { a } else { b }];
             covariance[(a, b)] = scale * found.covariance[(a, b)];
         }
     }
@@ -702,7 +705,7 @@ fn uncertainty(
         active.iter().map(|&j| (0, Some(j))).collect();
     if let Some(weight) = weight {
         parameters.push((0, None));
-        covariance[(k, k)] = found.noise / weight;
+        covariance[(k, if independent { 0 } else { k })] = found.noise / weight;
     }
     Uncertainty { parameters, covariance }
 }

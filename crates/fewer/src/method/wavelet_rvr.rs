@@ -36,8 +36,7 @@ use serde::{Deserialize, Serialize};
 /// | `noise` | estimated | standard deviation of the noise, in the units of y |
 /// | `fit_intercept` | true | `false`: the constant is a term like any other; `"penalised"`: it is no term |
 /// | `max_terms` | – | keep at most so many terms |
-/// | `memory_limit` | 4e9 | bytes that the covariance of the terms may take |
-/// | `standardize`, `tol`, `max_iter`, `max_time`, `random_state`, `n_jobs` | – | without effect |
+/// | `standardize`, `tol`, `max_iter`, `max_time`, `memory_limit`, `random_state`, `n_jobs` | – | without effect |
 ///
 /// ```
 /// use fewer::data::{Dataset, DenseView};
@@ -310,7 +309,6 @@ impl WaveletRVR {
             noise,
             largest_precision: 1.0 / SMALLEST_NOISE,
             first_precision,
-            memory_limit: common.memory_limit as usize,
             ..Options::default()
         };
         let problem = Orthonormal {

@@ -2,7 +2,6 @@
 
 use super::Model;
 use crate::data::Features;
-use crate::design::Design;
 use crate::error::{Error, Result};
 use crate::linalg::{Matrix, axpy};
 use crate::random::Stream;
@@ -73,12 +72,15 @@ impl Model {
         let posterior = self.posterior_needed("draws from the posterior")?;
         let parameters = posterior.parameters();
         let k = parameters.len();
-        let mut covariance = Matrix::zeros(k, k);
-        for b in 0..k {
-            let column = covariance.column_mut(b).iter_mut().enumerate();
-            column.for_each(|(a, v)| *v = posterior.covariance(a, b));
+        let mut root = Matrix::default();
+        if !posterior.are_independent() {
+            let mut covariance = Matrix::zeros(k, k);
+            for b in 0..k {
+                let column = covariance.column_mut(b).iter_mut().enumerate();
+                column.for_each(|(a, v)| *v = posterior.covariance(a, b));
+            }
+            root = self::root(&covariance);
         }
-        let root = root(&covariance);
         let mean: Vec<Drawn> = (0..self.outputs())
             .map(|o| (self.base[o], self.terms.iter().map(|t| t.weights[o]).collect()))
             .collect();
@@ -86,7 +88,12 @@ impl Model {
         let found = (0..draws)
             .map(|_| {
                 let mut moved = vec![0.0; k];
-                (0..k).for_each(|b| axpy(stream.normal(), root.column(b), &mut moved));
+                for b in 0..k {
+                    match posterior.are_independent() {
+                        true => moved[b] = stream.normal() * posterior.covariance(b, b).sqrt(),
+                        false => axpy(stream.normal(), root.column(b), &mut moved),
+                    }
+                }
                 let mut draw = mean.clone();
                 for (p, by) in parameters.iter().zip(moved) {
                     let (base, weights) = &mut draw[p.output];
@@ -146,14 +153,10 @@ impl Model {
         }
         let (drawn, deviations) = self.drawn(draws, seed)?;
         let features = features.into();
-        let columns = self.columns(features)?;
         let added = self.augmented_variance(features)?;
-        let chosen: Vec<usize> = (0..self.terms.len()).collect();
-        let centre = self.terms.iter().map(|t| t.centre).collect();
-        let design = Design::new(&*columns, None, centre, vec![1.0; chosen.len()]);
         let (bases, weights): (Vec<f64>, Vec<Vec<f64>>) =
             drawn.into_iter().filter_map(|d| d.into_iter().next()).unzip();
-        let mut out = design.apply_each(&chosen, &weights);
+        let mut out = self.sums(features, &weights)?;
         // The weights of a seed are the same with noise and without.
         let mut stream = Stream::new(!seed);
         let mut beside = Stream::new(seed.rotate_left(32) ^ BESIDE);

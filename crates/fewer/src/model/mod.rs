@@ -270,8 +270,8 @@ impl Model {
         self.basis.supply(function)
     }
 
-    /// The columns of the kept terms for new rows.
-    fn columns<'a>(&'a self, features: Features<'a>) -> Result<Box<dyn Columns + 'a>> {
+    /// Whether rows have the features of the model, with values that are finite.
+    fn check_features(&self, features: &Features<'_>) -> Result<()> {
         if features.columns() != self.features.len() {
             return Err(Error::Columns {
                 details: format!(
@@ -281,7 +281,12 @@ impl Model {
                 ),
             });
         }
-        check_features(&features, &|j| self.features.one(j))?;
+        check_features(features, &|j| self.features.one(j))
+    }
+
+    /// The columns of the kept terms for new rows.
+    fn columns<'a>(&'a self, features: Features<'a>) -> Result<Box<dyn Columns + 'a>> {
+        self.check_features(&features)?;
         // Nothing is held: the rows to predict may be many.
         self.basis.columns(features, 0, &Silent)
     }
@@ -299,16 +304,32 @@ impl Model {
         Ok(out)
     }
 
-    /// The outputs η for each row; only the kept terms are computed.
-    pub fn decision<'a>(&self, features: impl Into<Features<'a>>) -> Result<Matrix> {
-        let columns = self.columns(features.into())?;
+    /// Σ w (φ − centre) at each row, a column for each set of weights.
+    fn sums(&self, features: Features<'_>, weights: &[Vec<f64>]) -> Result<Matrix> {
+        if let FixedBasis::Wavelets(wavelets) = &self.basis {
+            self.check_features(&features)?;
+            let x = features.to_matrix();
+            let mut out = Matrix::zeros(x.rows(), weights.len());
+            for (k, own) in weights.iter().enumerate() {
+                let shift: f64 = self.terms.iter().zip(own).map(|(t, w)| w * t.centre).sum();
+                let sums = wavelets.sums(x.as_slice(), own).into_iter();
+                out.column_mut(k).iter_mut().zip(sums).for_each(|(o, s)| *o = s - shift);
+            }
+            return Ok(out);
+        }
+        let columns = self.columns(features)?;
         let chosen: Vec<usize> = (0..self.terms.len()).collect();
         let centre = self.terms.iter().map(|t| t.centre).collect();
         let design = Design::new(&*columns, None, centre, vec![1.0; chosen.len()]);
+        Ok(design.apply_each(&chosen, weights))
+    }
+
+    /// The outputs η for each row; only the kept terms are computed.
+    pub fn decision<'a>(&self, features: impl Into<Features<'a>>) -> Result<Matrix> {
         let weights: Vec<Vec<f64>> = (0..self.outputs())
             .map(|k| self.terms.iter().map(|t| t.weights[k]).collect())
             .collect();
-        let mut out = design.apply_each(&chosen, &weights);
+        let mut out = self.sums(features.into(), &weights)?;
         for (k, base) in self.base.iter().enumerate() {
             let column = out.column_mut(k);
             column.iter_mut().for_each(|y| *y += base);

@@ -5,6 +5,7 @@
 //! from the data.
 
 use super::{Link, Model, softmax};
+use crate::basis::FixedBasis;
 use crate::data::Features;
 use crate::design::Design;
 use crate::error::{Error, Result};
@@ -39,15 +40,22 @@ pub struct Parameter {
 pub struct Posterior {
     /// By output, its base before its weights.
     parameters: Vec<Parameter>,
-    /// Of all pairs of parameters, in the units of the data.
+    /// Of all pairs of parameters, in the units of the data; or their variances alone, where they
+    /// are independent.
     covariance: Vec<f64>,
 }
 
 impl Posterior {
-    /// Of parameters in any order.
+    /// Of parameters in any order; a covariance of one column has the variances of independent ones.
     pub(crate) fn new(parameters: &[Parameter], covariance: &Matrix) -> Self {
         let mut order: Vec<usize> = (0..parameters.len()).collect();
         order.sort_by_key(|&k| parameters[k]);
+        if covariance.columns() == 1 {
+            return Self {
+                covariance: order.iter().map(|&k| covariance[(k, 0)]).collect(),
+                parameters: order.iter().map(|&k| parameters[k]).collect(),
+            };
+        }
         let mean = |a: usize, b: usize| 0.5 * (covariance[(a, b)] + covariance[(b, a)]);
         let pairs = order.iter().flat_map(|&a| order.iter().map(move |&b| (a, b)));
         Self {
@@ -63,12 +71,24 @@ impl Posterior {
 
     /// The covariance of two of the parameters.
     pub fn covariance(&self, a: usize, b: usize) -> f64 {
-        self.covariance[a * self.parameters.len() + b]
+        match self.are_independent() {
+            true if a == b => self.covariance[a],
+            true => 0.0,
+            false => self.covariance[a * self.parameters.len() + b],
+        }
+    }
+
+    /// Whether the parameters are independent.
+    pub fn are_independent(&self) -> bool {
+        self.covariance.len() == self.parameters.len()
     }
 
     /// Whether it makes sense in a model of so many outputs and terms.
     pub(super) fn fits(&self, outputs: usize, terms: usize) -> bool {
         let k = self.parameters.len();
+        if self.are_independent() && self.covariance.iter().any(|v| !(v.is_finite() && *v >= 0.0)) {
+            return false;
+        }
         let known = |p: &Parameter| p.output < outputs && p.term.is_none_or(|t| t < terms);
         let bound = |a: usize, b: usize| {
             // The product of tiny variances would be zero.
@@ -80,8 +100,10 @@ impl Posterior {
         };
         self.parameters.iter().all(known)
             && self.parameters.windows(2).all(|w| w[0] < w[1])
-            && Some(self.covariance.len()) == k.checked_mul(k)
-            && (0..k).all(|a| self.covariance(a, a) >= 0.0 && (0..=a).all(|b| possible(a, b)))
+            && (self.are_independent()
+                || Some(self.covariance.len()) == k.checked_mul(k)
+                    && (0..k)
+                        .all(|a| self.covariance(a, a) >= 0.0 && (0..=a).all(|b| possible(a, b))))
     }
 
     fn place(&self, parameter: Parameter) -> Option<usize> {
@@ -96,8 +118,8 @@ impl Posterior {
 
     /// Rows and columns of the covariance, one column after the other.
     fn part(&self, rows: Range<usize>, columns: Range<usize>) -> Vec<f64> {
-        let k = self.parameters.len();
-        columns.flat_map(|b| &self.covariance[b * k..][rows.clone()]).copied().collect()
+        let pairs = columns.flat_map(|b| rows.clone().map(move |a| (a, b)));
+        pairs.map(|(a, b)| self.covariance(a, b)).collect()
     }
 }
 
@@ -188,7 +210,7 @@ impl Model {
     pub fn covariance(&self) -> Option<Matrix> {
         let posterior = self.posterior.as_ref()?;
         let k = posterior.parameters.len();
-        let mut out = Matrix::from_columns(k, k, posterior.covariance.clone());
+        let mut out = Matrix::from_columns(k, k, posterior.part(0..k, 0..k));
         // intercept = base − Σ w·centre: from both sides.
         for side in [0, 1] {
             for (a, p) in posterior.parameters.iter().enumerate().filter(|(_, p)| p.term.is_none())
@@ -228,6 +250,10 @@ impl Model {
                 None => 1.0,
                 Some(term) => -self.terms[term].centre,
             };
+            if posterior.are_independent() {
+                let own = range.map(|a| factor(a).powi(2) * posterior.covariance(a, a));
+                return Some(own.sum::<f64>().sqrt());
+            }
             let pairs = range.clone().flat_map(|a| range.clone().map(move |b| (a, b)));
             let variance = pairs.map(|(a, b)| factor(a) * factor(b) * posterior.covariance(a, b));
             Some(variance.sum::<f64>().max(0.0).sqrt())
@@ -416,6 +442,26 @@ impl Model {
         Ok(from_rows(classes, blocks))
     }
 
+    /// The variance of the output at each row, for independent weights of wavelets.
+    fn wavelet_variances(
+        &self,
+        features: Features<'_>,
+        posterior: &Posterior,
+    ) -> Result<Option<Vec<f64>>> {
+        let FixedBasis::Wavelets(wavelets) = &self.basis else { return Ok(None) };
+        if !posterior.are_independent() || self.terms.iter().any(|t| t.centre != 0.0) {
+            return Ok(None);
+        }
+        self.check_features(&features)?;
+        let (mut base, mut variances) = (0.0, vec![0.0; self.terms.len()]);
+        for (parameter, variance) in posterior.parameters.iter().zip(&posterior.covariance) {
+            *parameter.term.map_or(&mut base, |t| &mut variances[t]) += variance;
+        }
+        let mut found = wavelets.variances(features.to_matrix().as_slice(), &variances);
+        found.iter_mut().for_each(|v| *v += base);
+        Ok(Some(found))
+    }
+
     /// Gives `work` the covariances of the outputs, or their variances alone, at a few rows after
     /// the other.
     fn by_blocks<T: Send>(
@@ -425,6 +471,11 @@ impl Model {
         work: impl Fn(Range<usize>, &OutputCovariances) -> T + Sync,
     ) -> Result<Vec<T>> {
         let posterior = self.posterior_needed("the uncertainty of a prediction")?;
+        if let Some(values) = self.wavelet_variances(features, posterior)? {
+            let rows = 0..values.len();
+            let found = OutputCovariances { outputs: 1, pairs: false, values };
+            return Ok(vec![work(rows, &found)]);
+        }
         let columns = self.columns(features)?;
         let chosen: Vec<usize> = (0..self.terms.len()).collect();
         let centre = self.terms.iter().map(|t| t.centre).collect();
@@ -510,7 +561,7 @@ mod tests {
     use crate::data::{Dataset, DenseView, Target};
     use crate::engine::Silent;
     use crate::linalg::Cholesky;
-    use crate::method::{SMLR, SparseRegressor};
+    use crate::method::{SMLR, SparseRegressor, WaveletRVR};
     use crate::random::uniform;
 
     const ROWS: usize = 1500;
@@ -582,6 +633,42 @@ mod tests {
         let parameters: Vec<Parameter> = order.iter().map(|&k| parameters[k]).collect();
         model.posterior = Some(Posterior::new(&parameters, &mixed));
         model
+    }
+
+    /// Variances alone are what a whole covariance of them would be, and files may hold either.
+    #[test]
+    fn independent_weights_need_no_pairs() {
+        let x: Vec<f64> = (0..64).map(f64::from).collect();
+        let y: Vec<f64> = x.iter().map(|x| (x * x * 0.01).sin() + 0.1 * (7.0 * x).sin()).collect();
+        let view = DenseView::by_rows(&x, 64, 1).unwrap();
+        let model = WaveletRVR::new().fit(&Dataset::new(view, &y).unwrap()).unwrap();
+        let posterior = model.posterior.clone().unwrap();
+        let k = posterior.parameters.len();
+        assert!(k > 5 && posterior.covariance.len() == k && posterior.are_independent());
+        let whole =
+            Posterior { covariance: posterior.part(0..k, 0..k), parameters: posterior.parameters };
+        assert!(!whole.are_independent() && whole.fits(1, model.n_terms()));
+        let text = serde_json::to_string(&whole).unwrap();
+        let whole =
+            Model { posterior: Some(serde_json::from_str(&text).unwrap()), ..model.clone() };
+        let copy = Model::from_json(&whole.to_json().unwrap()).unwrap();
+        assert_eq!(copy.posterior, whole.posterior);
+        let copy = Model::from_json(&model.to_json().unwrap()).unwrap();
+        assert_eq!(copy.posterior, model.posterior);
+        let new: Vec<f64> = (0..100).map(|i| -3.0 + 0.7 * f64::from(i)).collect();
+        let new = DenseView::by_rows(&new, 100, 1).unwrap();
+        let close = |a: &[f64], b: &[f64]| {
+            assert!(a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-12 * (1.0 + b.abs())));
+        };
+        close(&model.predict_std(new).unwrap(), &whole.predict_std(new).unwrap());
+        close(model.covariance().unwrap().as_slice(), whole.covariance().unwrap().as_slice());
+        let errors = |m: &Model| m.intercept_errors().unwrap()[0].unwrap();
+        assert!((errors(&model) / errors(&whole) - 1.0).abs() < 1e-12);
+        let draws = |m: &Model| m.sample_y(new, 3, 1, true).unwrap().as_slice().to_vec();
+        close(&draws(&model), &draws(&whole));
+        let mut wrong = model.posterior.clone().unwrap();
+        wrong.covariance[1] = -1.0;
+        assert!(!wrong.fits(1, model.n_terms()));
     }
 
     #[test]

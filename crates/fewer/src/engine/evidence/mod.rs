@@ -109,7 +109,7 @@ pub(crate) struct Found {
     pub active: Vec<usize>,
     /// Their weights, for columns of length 1.
     pub mean: Vec<f64>,
-    /// The covariance of the weights.
+    /// (k, k) The covariance of the weights, or (k, 1) their variances where they are independent.
     pub covariance: Matrix,
     /// Precisions of the weights.
     pub alpha: Vec<f64>,

@@ -2,7 +2,7 @@
 
 use super::{Found, Options};
 use crate::engine::{Observer, Progress, Step, Termination};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::likelihood::Noise;
 use crate::linalg::Matrix;
 use crate::prior::{EvidencePrior, Factors};
@@ -131,22 +131,12 @@ pub(crate) fn orthonormal(
     let terms = kept.iter().filter(|k| Some(k.0) != of.uncounted).count();
     observer.progress(Progress { iteration: 1, terms, objective: -objective, residual: 0.0 });
     let alpha: Vec<f64> = kept.iter().map(|k| 1.0 / k.1).collect();
-    let needed = 3.0 * 8.0 * (kept.len() as f64).powi(2);
-    if needed > options.memory_limit as f64 {
-        return Err(Error::memory(
-            format!("the covariance of {} terms", kept.len()),
-            needed,
-            options.memory_limit as f64,
-            "raise sparsity, so that fewer terms are kept, or memory_limit",
-        ));
-    }
-    let mut covariance = Matrix::zeros(kept.len(), kept.len());
-    alpha.iter().enumerate().for_each(|(k, a)| covariance[(k, k)] = 1.0 / (a + beta));
+    let variances: Vec<f64> = alpha.iter().map(|a| 1.0 / (a + beta)).collect();
     let mean = (kept.iter().zip(&alpha)).map(|(k, a)| beta * of.products[k.0] / (a + beta));
     Ok(Found {
         mean: mean.collect(),
         active: kept.iter().map(|k| k.0).collect(),
-        covariance,
+        covariance: Matrix::from_columns(kept.len(), 1, variances),
         alpha,
         noise: 1.0 / beta,
         log_evidence,
