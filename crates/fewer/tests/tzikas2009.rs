@@ -354,6 +354,42 @@ fn kernels_of_many_inputs() {
     assert!(error < 1.5 && largest < 20.0 * deviation, "{error}, {}", model.explain());
 }
 
+/// A fit says where it ended for want of rows, or by rules that do not climb.
+#[test]
+fn searches_that_end_early_say_so() {
+    let mut random = Random::new(37);
+    let (n, d) = (120, 10);
+    let x: Vec<f64> = (0..n * d).map(|_| random.normal()).collect();
+    let y: Vec<f64> = x.chunks(d).map(|x| (3.0 * x[0]).sin() + x[1] * x[2] + x[3]).collect();
+    let model = learn(&AdaptiveRVR::new().noise(0.05), &x, d, &y);
+    let report = model.report();
+    assert!(report.notes.iter().any(|n| n.contains("bear no more kernels")), "{report:?}");
+    assert_eq!(report.certificate.scope, "kept terms");
+    let model = learn(&AdaptiveRVR::new().noise(0.05).max_terms(2), &x, d, &y);
+    assert!(!model.report().notes.iter().any(|n| n.contains("bear no more")));
+    let (x, _, y) = doppler(128, 0.1, 5);
+    let model = learn(&AdaptiveRVR::new(), &x, 1, &y);
+    assert!(model.report().notes.is_empty() && model.report().certificate.scope == "sampled");
+    let paper = |seed| AdaptiveRVR::new().variant(Variant::Paper).random_state(seed);
+    let fits = (0..6).map(|seed| learn(&paper(seed), &x, 1, &y));
+    for model in fits {
+        let gain = model.report().certificate.value;
+        let said = model.report().notes.iter().any(|n| n.contains("do not climb"));
+        assert_eq!(said, gain > 1e-6 && model.report().termination.is_converged(), "{gain}");
+    }
+}
+
+/// Without a price all wavelets are kept, and the fit says that nothing is left.
+#[test]
+fn wavelets_that_interpolate_say_so() {
+    let (x, _, y) = doppler(128, 0.1, 3);
+    let method = WaveletRVR::new().sparsity(Sparsity::Rule(SparsityRule::None));
+    let model = fit(&method, &x, &y);
+    assert_eq!(model.n_terms(), 127);
+    assert!(model.report().notes.iter().any(|n| n.contains("exactly")), "{:?}", model.report());
+    assert!(fit(&WaveletRVR::new(), &x, &y).report().notes.is_empty());
+}
+
 /// A name lists some features; what is read by programs has all, in the units of the data.
 #[test]
 fn explanations_hold_whole_kernels() {

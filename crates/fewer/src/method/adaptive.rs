@@ -2,15 +2,15 @@
 //! theirs.
 
 use super::common::{Common, Shared};
-use super::settings::{Intercept, check_count};
-use crate::basis::{Family, FixedBasis, Learnt};
+use super::settings::{Intercept, Variant, check_count};
+use crate::basis::{Family, FixedBasis, Learnt, rounded};
 use crate::data::{Dataset, DenseView, Moments, Units};
 use crate::design::{Columns, DenseColumns};
 use crate::engine::Observer;
-use crate::engine::evidence::Sample;
+use crate::engine::evidence::{ROWS_FOR_EACH, ROWS_FOR_PARAMETER, Sample};
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;
-use crate::model::DroppedColumn;
+use crate::model::{DroppedColumn, Model, number};
 use std::sync::Arc;
 
 /// Values are rounded to 2 to minus this of their deviation. A climb among many maxima magnifies
@@ -32,6 +32,34 @@ pub(super) fn check_learning(families: &[Family], starts: usize) -> Result<()> {
     }
     Ok(())
 }
+
+/// Says of a model where the search for kernels ended without a maximum: at what the rows bear, or
+/// by rules that do not climb. What is certified is then that of the kernels there are.
+pub(super) fn note_ends(model: &mut Model, beyond: Option<f64>, rows: f64, variant: Variant) {
+    let report = &mut model.report;
+    report.certificate.scope = "sampled".into();
+    if let Some(gain) = beyond {
+        report.certificate.scope = "kept terms".into();
+        report.notes.push(format!(
+            "{} different rows bear no more kernels (at most one for every {ROWS_FOR_EACH} rows, and a \
+             learnt parameter for every {ROWS_FOR_PARAMETER}, so that they cannot interpolate), and the \
+             search ended there; one more would gain about {} of log evidence",
+            number(rows),
+            number(rounded(gain)),
+        ));
+    }
+    let gain = report.certificate.value;
+    if variant == Variant::Paper && report.termination.is_converged() && gain > LITTLE_GAIN {
+        report.notes.push(format!(
+            "the rules as published do not climb the objective: the fit ended after ten searches \
+             without a new height, where one more kernel still promised {} of log evidence",
+            number(rounded(gain)),
+        ));
+    }
+}
+
+/// Gains of log evidence that are none.
+const LITTLE_GAIN: f64 = 1e-6;
 
 /// Inputs as kernels take them.
 pub(super) struct Inputs {

@@ -1,6 +1,6 @@
 //! Relevance vector classification with kernels that are learnt (Tzikas, Likas & Galatsanos 2009).
 
-use super::adaptive::{Inputs, check_learning, shared};
+use super::adaptive::{Inputs, check_learning, note_ends, shared};
 use super::classes::{ClassWeight, check_classes, row_weights};
 use super::common::{Common, Shared, limits_builder};
 use super::evidence::NO_INPUT_VARIES;
@@ -8,9 +8,9 @@ use super::rvc::{Part, Parts};
 use super::rvr::{Sparsity, SparsityRule};
 use super::settings::{Intercept, Variant, check_number, parse_without_basis, without_basis};
 use super::training::on_threads;
-use crate::basis::{Family, FixedBasis, Shape, UserFunction};
+use crate::basis::{Family, FixedBasis, UserFunction};
 use crate::data::{Dataset, Label, Target};
-use crate::engine::evidence::{FoundMode, Learning, Options, learn_labels};
+use crate::engine::evidence::{FoundMode, Learning, LearntShapes, Options, learn_labels};
 use crate::engine::{Observer, StopOnly};
 use crate::error::{Error, Result};
 use crate::model::{Link, Model, number};
@@ -242,13 +242,14 @@ impl AdaptiveRVC {
             let own: Vec<usize> = chosen.iter().map(|c| usize::from(codes[c.0] != class)).collect();
             learn_labels(&learning, &own, prior, &options, watched)
         };
-        let fits: Vec<(Vec<Shape>, FoundMode)> =
+        let fits: Vec<(LearntShapes, FoundMode)> =
             positives.par_iter().map(one).collect::<Result<_>>()?;
         let termination = fits[0].1.found.termination;
-        let total: usize = fits.iter().map(|f| f.0.len()).sum();
+        let total: usize = fits.iter().map(|f| f.0.shapes.len()).sum();
+        let beyond = fits.iter().filter_map(|f| f.0.beyond).reduce(f64::max);
         let mut shapes = Vec::with_capacity(total);
         let mut parts = Vec::new();
-        for (k, (own, mut fit)) in fits.into_iter().enumerate() {
+        for (k, (LearntShapes { shapes: own, .. }, mut fit)) in fits.into_iter().enumerate() {
             let (first, count) = (shapes.len(), own.len());
             // The column of ones comes after the kernels of all classes.
             let place = |j: usize| if j < count { first + j } else { total };
@@ -272,7 +273,7 @@ impl AdaptiveRVC {
             inverse_lengths,
         };
         let mut model = parts.model(common, &shared)?;
-        model.report.certificate.scope = "sampled".into();
+        note_ends(&mut model, beyond, learning.rows.different(), self.0.variant);
         if constant {
             model.report.notes = vec![NO_INPUT_VARIES.into()];
         } else if total == 0 {

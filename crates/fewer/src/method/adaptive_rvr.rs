@@ -1,6 +1,6 @@
 //! Relevance vector regression with kernels that are learnt (Tzikas, Likas & Galatsanos 2009).
 
-use super::adaptive::{Inputs, check_learning, grain, shared};
+use super::adaptive::{Inputs, check_learning, grain, note_ends, shared};
 use super::common::{Common, Shared, limits_builder};
 use super::evidence::{
     Evidence, EvidenceSolver, NO_INPUT_VARIES, NoiseOfRows, SMALLEST_NOISE, Variance, numbers,
@@ -11,7 +11,7 @@ use super::training::on_threads;
 use crate::basis::{Family, FixedBasis, UserFunction};
 use crate::data::Dataset;
 use crate::engine::Observer;
-use crate::engine::evidence::{Learning, Options, learn};
+use crate::engine::evidence::{Learning, LearntShapes, Options, learn};
 use crate::error::{Error, Result};
 use crate::model::{Model, number};
 use crate::prior::Ard;
@@ -268,7 +268,7 @@ impl AdaptiveRVR {
                 Variant::Paper => 0.0,
             },
         };
-        let (shapes, found) = learn(&learning, prior, &options, observer)?;
+        let (LearntShapes { shapes, beyond }, found) = learn(&learning, prior, &options, observer)?;
         let learnt = inputs.learnt(shapes);
         let fixed = FixedBasis::Learnt(learnt.clone());
         let columns = fixed.columns(*data.features(), 0, observer)?;
@@ -277,7 +277,7 @@ impl AdaptiveRVR {
         let mut lengths: Vec<f64> = (0..fixed.len()).map(|k| learnt.factor(k)).collect();
         lengths.resize(found.active.len(), 1.0);
         let mut model = self.evidence().model(&shared, found, &prior, &lengths, noise)?;
-        model.report.certificate.scope = "sampled".into();
+        note_ends(&mut model, beyond, learning.rows.different(), self.0.variant);
         if constant {
             model.report.notes = vec![NO_INPUT_VARIES.into()];
         } else if model.terms.is_empty() && model.report.notes.is_empty() {

@@ -25,7 +25,7 @@ pub(crate) const SMALLEST_NOISE: f64 = 1e-8;
 /// Noise below three times that deviation is as good as none.
 const NEARLY_NONE: f64 = 9.0 * SMALLEST_NOISE;
 /// What is said of a fit that leaves nothing, or nearly so, to the noise.
-const SATURATED: &str = "the terms kept explain the target exactly, or as good as that (noise below \
+pub(crate) const SATURATED: &str = "the terms kept explain the target exactly, or as good as that (noise below \
                          3e-4 of its deviation, or as many parameters as rows); if that is too good \
                          to be true, give the noise or fewer candidates";
 

@@ -2,7 +2,10 @@
 //! 2009).
 
 use super::common::{Common, Shared, limits_builder};
-use super::evidence::{Evidence, EvidenceSolver, NoiseOfRows, SMALLEST_NOISE, Variance, numbers};
+use super::evidence::{
+    Evidence, EvidenceSolver, NoiseOfRows, SATURATED, SMALLEST_NOISE, Variance, is_saturated,
+    numbers,
+};
 use super::rvr::{Sparsity, SparsityRule};
 use super::settings::{Intercept, check_number, parse_without_basis, without_basis};
 use super::training::on_threads;
@@ -12,6 +15,7 @@ use crate::design::DenseColumns;
 use crate::engine::Observer;
 use crate::engine::evidence::{Options, Orthonormal, orthonormal};
 use crate::error::{Error, Result};
+use crate::likelihood::Noise;
 use crate::linalg::Matrix;
 use crate::model::{Model, number};
 use crate::prior::Ard;
@@ -320,6 +324,10 @@ impl WaveletRVR {
         };
         let found = orthonormal(&problem, &prior, &options, observer)?;
         let mut model = evidence.model(&shared, found, &prior, &lengths, noise)?;
+        // Without a price there may be no maximum but the one at which nothing is left.
+        if noise == Noise::Estimated && !is_saturated(&model) && model.terms.len() + 1 >= size {
+            model.report.notes.push(SATURATED.into());
+        }
         if size > signal.points {
             model.report.notes.push(format!(
                 "{} rows were padded to {size}; the evidence is that of all of them",

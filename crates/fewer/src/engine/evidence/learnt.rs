@@ -31,6 +31,7 @@ mod scene;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use candidates::{ROWS_FOR_EACH, ROWS_FOR_PARAMETER};
 pub(crate) use labels::learn_labels;
 pub(crate) use sample::Sample;
 
@@ -38,6 +39,14 @@ use bounds::{Bounds, PART_OF_ROWS};
 use joint::{AT_LAST, TOGETHER};
 use paid::Paid;
 use sample::active;
+
+/// Functions that were learnt.
+#[derive(Debug)]
+pub(crate) struct LearntShapes {
+    pub shapes: Vec<Shape>,
+    /// What one more kernel would gain, where the rows bear no more of them.
+    pub beyond: Option<f64>,
+}
 
 /// What is learnt, and how.
 #[derive(Debug)]
@@ -105,7 +114,7 @@ pub(crate) fn learn(
     prior: Ard,
     options: &Options,
     observer: &dyn Observer,
-) -> Result<(Vec<Shape>, Found)> {
+) -> Result<(LearntShapes, Found)> {
     let square = dot(&learning.rows.target, &learning.rows.target);
     let beta = match options.noise {
         Noise::Known(variance) => 1.0 / variance,
@@ -127,7 +136,7 @@ pub(crate) fn learn(
 }
 
 impl Learner<'_> {
-    fn run(&mut self) -> Result<(Vec<Shape>, Found)> {
+    fn run(&mut self) -> Result<(LearntShapes, Found)> {
         if self.learning.bias {
             self.shapes.push(None);
             self.alpha.push(1.0 / self.beta.max(1.0));
@@ -138,7 +147,9 @@ impl Learner<'_> {
         if termination == Termination::Converged {
             termination = self.ascend(&mut way, IDLE)?;
         }
-        self.found(way.gain, way.iterations, termination, way.trace)
+        let beyond = self.beyond(way.iterations + 1)?;
+        let (shapes, found) = self.found(way.gain, way.iterations, termination, way.trace)?;
+        Ok((LearntShapes { shapes, beyond }, found))
     }
 
     /// Adds kernels until so many searches in a row have found none that gains.

@@ -29,7 +29,9 @@ mod tests;
 pub(crate) use block::block;
 pub(crate) use dictionary::{Dictionary, FromGram, FromRows};
 pub(crate) use laplace::{FoundMode, maximise_laplace};
-pub(crate) use learnt::{Learning, Sample, learn, learn_labels};
+pub(crate) use learnt::{
+    Learning, LearntShapes, ROWS_FOR_EACH, ROWS_FOR_PARAMETER, Sample, learn, learn_labels,
+};
 pub(crate) use mode::Rows;
 pub(crate) use orthonormal::{Orthonormal, orthonormal};
 pub(crate) use sweep::sweep;

@@ -17,8 +17,8 @@ const PART: f64 = 0.3;
 const FOR_EACH: usize = 8;
 /// There is at most one kernel for every so many rows, and at most one learnt parameter: where
 /// there were as many as rows they could interpolate.
-const ROWS_FOR_EACH: f64 = 4.0;
-const ROWS_FOR_PARAMETER: f64 = 1.5;
+pub(crate) const ROWS_FOR_EACH: f64 = 4.0;
+pub(crate) const ROWS_FOR_PARAMETER: f64 = 1.5;
 
 impl Learner<'_> {
     /// Kernels at rows of large error, of any width.
@@ -163,6 +163,21 @@ impl Learner<'_> {
         let one = Shape::of(Family::Rbf, &vec![0.0; d + self.bounds.widths], d);
         let left = count / ROWS_FOR_PARAMETER - self.all_parameters();
         (room, (left / self.parameters(&one).max(1.0)).max(0.0) as usize)
+    }
+
+    /// What one more kernel would gain where there is no room for it among so many rows.
+    pub(super) fn beyond(&self, iteration: usize) -> Result<Option<f64>> {
+        let (room, kernels) = self.room();
+        let wanted = self.options.max_terms.is_none_or(|most| self.counted() < most);
+        if !wanted || room > 0 && kernels > 0 || self.is_late() {
+            return Ok(None);
+        }
+        let full = self.scene()?;
+        let open = self.candidates(&full, self.seed(iteration), WEIGHED)?;
+        let open: Vec<Option<Shape>> = open.into_iter().map(Some).collect();
+        let gains = full.weigh(&open, false);
+        let gains = gains.iter().zip(&open).map(|(w, shape)| self.paid(&full, w, shape).1);
+        Ok(gains.reduce(f64::max).filter(|gain| *gain > self.options.tol))
     }
 
     fn scene(&self) -> Result<Scene<'_>> {

@@ -51,7 +51,7 @@ pub(crate) fn learn_labels(
     prior: Ard,
     options: &Options,
     observer: &dyn Observer,
-) -> Result<(Vec<Shape>, FoundMode)> {
+) -> Result<(LearntShapes, FoundMode)> {
     let rows = &learning.rows;
     let (n, d) = (rows.x.rows(), rows.x.columns());
     let weights: Option<Vec<f64>> =
@@ -91,7 +91,7 @@ fn rows_of<'a>(design: &'a Design<'a>, usable: &'a [usize], learning: &Learning)
 }
 
 impl Labels<'_> {
-    fn run(&mut self) -> Result<(Vec<Shape>, FoundMode)> {
+    fn run(&mut self) -> Result<(LearntShapes, FoundMode)> {
         let mut trace = Vec::new();
         let (mut iterations, mut idle, mut gain) = (0, 0, 0.0f64);
         let mut termination = Termination::IterationLimit;
@@ -149,7 +149,9 @@ impl Labels<'_> {
             alpha.push(moved.1);
             self.at = self.fit(shapes, alpha)?;
         }
-        Ok(self.found(gain, iterations, termination, trace))
+        let beyond = self.take(|learner| learner.beyond(iterations + 1))?;
+        let (shapes, found) = self.found(gain, iterations, termination, trace);
+        Ok((LearntShapes { shapes, beyond }, found))
     }
 
     /// The Gaussian problem that the likelihood is near the mode.

@@ -30,7 +30,7 @@ impl Sample {
     }
 
     /// Rows that parameters can be held against: copies of one make it no harder to interpolate.
-    pub(super) fn different(&self) -> f64 {
+    pub(crate) fn different(&self) -> f64 {
         self.count.min(self.len() as f64)
     }
 
