@@ -93,6 +93,10 @@ parameter_price : float, default=0.25
     From 0 to 1: what a kernel's place or a width costs, as a part of ½ log β + 4/β³ with
     β = var y / σ²: the leading term of Laplace's approximation of an integral over it, and one that
     keeps kernels from following noise.
+place_price : float, default=0.0
+    What the place of a kernel costs at the end, as a part of log((r − m + 1)/m): it is one of
+    r = n/(rows it covers) places, of which m are taken. With 1 there are no kernels on single rows
+    of noise, and none on detail that is as faint.
 variance_price : float, optional
     κ of the prior density exp(−κγ/2) of variances γ of weights, γ in units of the variance of y or,
     for labels, of the squared log odds. It keeps kernels that are nearly equal from having huge

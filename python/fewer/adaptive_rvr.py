@@ -98,6 +98,7 @@ class AdaptiveRVR(PosteriorRegressor):
         anisotropic: bool = False,
         starts: int = 50,
         parameter_price: float = 0.25,
+        place_price: float = 0.0,
         variance_price: float = 1.0,
         noise: float | None = None,
         standardize: bool = True,
@@ -120,6 +121,7 @@ class AdaptiveRVR(PosteriorRegressor):
         self.anisotropic = anisotropic
         self.starts = starts
         self.parameter_price = parameter_price
+        self.place_price = place_price
         self.variance_price = variance_price
         self.noise = noise
         self.standardize = standardize

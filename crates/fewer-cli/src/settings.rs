@@ -119,6 +119,10 @@ pub struct Settings {
     /// ratio of variances of target and noise [default: 0.25]
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     parameter_price: Option<f64>,
+    /// Arvm: what the place of a kernel costs at the end, as a part of the log of the number of
+    /// places; 1 leaves no kernels on single rows of noise [default: 0]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    place_price: Option<f64>,
     /// Arvm: what a variance of weights costs, in units of the target's [default: 1, for labels
     /// 0.1]
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
@@ -412,6 +416,7 @@ impl Settings {
             ("anisotropic", json!(self.anisotropic.then_some(true))),
             ("starts", json!(self.starts)),
             ("parameter_price", json!(self.parameter_price)),
+            ("place_price", json!(self.place_price)),
             ("variance_price", json!(self.variance_price)),
             ("wavelet", json!(self.wavelet)),
             ("padding", json!(self.padding)),

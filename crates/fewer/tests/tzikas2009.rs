@@ -354,6 +354,25 @@ fn kernels_of_many_inputs() {
     assert!(error < 1.5 && largest < 20.0 * deviation, "{error}, {}", model.explain());
 }
 
+/// With its place paid for, no kernel sits on the row that is farthest off.
+#[test]
+fn no_kernel_sits_on_single_rows_of_noise() {
+    for (seed, n) in [(0, 100), (1, 100), (2, 300), (3, 300), (4, 500), (5, 500)] {
+        let mut random = Random::new(100 + seed);
+        let x: Vec<f64> = (0..n).map(|i| 10.0 * i as f64 / n as f64).collect();
+        let clean: Vec<f64> = x.iter().map(|x| 0.5 * x.sin()).collect();
+        let y: Vec<f64> = clean.iter().map(|g| g + 0.1 * random.normal()).collect();
+        let model = learn(&AdaptiveRVR::new().place_price(1.0), &x, 1, &y);
+        let values = model.term_values(DenseView::by_rows(&x, n, 1).unwrap()).unwrap();
+        for k in 0..model.n_terms() {
+            let covered = values.column(k).iter().filter(|v| **v > 0.3).count();
+            assert!(covered > 3, "{seed}: {}", model.explain());
+        }
+        let fitted = model.predict(DenseView::by_rows(&x, n, 1).unwrap()).unwrap();
+        assert!(mean_square(&fitted, &clean) < 0.25 / n as f64, "{seed}");
+    }
+}
+
 /// A fit says where it ended for want of rows, or by rules that do not climb.
 #[test]
 fn searches_that_end_early_say_so() {
@@ -471,6 +490,7 @@ fn learning_in_vain() {
         (r#"{"starts": 0}"#, "starts"),
         (r#"{"sparsity": "mdl"}"#, "a number, \"none\", \"aic\", \"bic\" or \"ric\""),
         (r#"{"parameter_price": -1}"#, "parameter_price"),
+        (r#"{"place_price": -1}"#, "place_price"),
         (r#"{"variance_price": -1}"#, "variance_price"),
     ] {
         let data = Dataset::new(DenseView::by_rows(&x, 200, 2).unwrap(), &y).unwrap();

@@ -215,6 +215,7 @@ impl AdaptiveRVC {
             seed: common.random_state,
             noise_as_published: false,
             parameter_price: 0.0,
+            place_price: 0.0,
             variance_price: match self.0.variant {
                 Variant::Exact => self.0.variance_price,
                 Variant::Paper => 0.0,

@@ -35,6 +35,7 @@ use serde::{Deserialize, Serialize};
 /// | `anisotropic` | false | a width of its own along each feature |
 /// | `starts` | 50 | candidates of each family in each search |
 /// | `parameter_price` | 0.25 | what a kernel's place or a width costs, as a part π of ½ log β + 4/β³, β = var y/σ²: the leading term of an integral over it, and what keeps kernels from noise |
+/// | `place_price` | 0 | what the place of a kernel costs at the end, as a part of log((r − m + 1)/m): it is one of r = n/(rows it covers) places, of which m are taken; 1 leaves no kernels on single rows of noise, and none on faint detail |
 /// | `variance_price` | 1 | κ of the prior density exp(−κγ/2) of variances γ of weights, γ in units of var y |
 /// | `noise` | estimated | standard deviation of the noise, in the units of y |
 /// | `variant` | `exact` | `paper`: the updates of variances and noise as published, their units put right |
@@ -79,6 +80,7 @@ struct Settings {
     anisotropic: bool,
     starts: usize,
     parameter_price: f64,
+    place_price: f64,
     variance_price: f64,
     noise: Option<f64>,
     variant: Variant,
@@ -94,6 +96,7 @@ impl Default for Settings {
             anisotropic: false,
             starts: 50,
             parameter_price: 0.25,
+            place_price: 0.0,
             variance_price: 1.0,
             noise: None,
             variant: Variant::Exact,
@@ -140,6 +143,13 @@ impl AdaptiveRVR {
         self
     }
 
+    /// What the place of a kernel costs at the end, as a part of log((r − m + 1)/m) where it is one of
+    /// r = n/(rows it covers) places, of which m are taken.
+    pub fn place_price(mut self, price: f64) -> Self {
+        self.0.place_price = price;
+        self
+    }
+
     /// κ of the prior density exp(−κγ/2) of variances γ of weights, γ in units of var y.
     pub fn variance_price(mut self, price: f64) -> Self {
         self.0.variance_price = price;
@@ -169,6 +179,7 @@ impl AdaptiveRVR {
         self.0.common.check_without_basis("AdaptiveRVR")?;
         check_number("noise", self.0.noise, false)?;
         check_number("parameter_price", Some(self.0.parameter_price), true)?;
+        check_number("place_price", Some(self.0.place_price), true)?;
         check_number("variance_price", Some(self.0.variance_price), true)?;
         if self.0.parameter_price > 1.0 {
             return Err(Error::setting(
@@ -261,6 +272,10 @@ impl AdaptiveRVR {
             noise_as_published: self.0.variant == Variant::Paper,
             parameter_price: match self.0.variant {
                 Variant::Exact => self.0.parameter_price,
+                Variant::Paper => 0.0,
+            },
+            place_price: match self.0.variant {
+                Variant::Exact => self.0.place_price,
                 Variant::Paper => 0.0,
             },
             variance_price: match self.0.variant {

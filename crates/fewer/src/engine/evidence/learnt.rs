@@ -26,6 +26,7 @@ mod escape;
 mod joint;
 mod labels;
 mod paid;
+mod prune;
 mod sample;
 mod scene;
 #[cfg(test)]
@@ -67,6 +68,8 @@ pub(crate) struct Learning {
     pub parameter_price: f64,
     /// κ of the density exp(−κγ/2) of variances of weights, in units of the target's.
     pub variance_price: f64,
+    /// What the place of a kernel among others costs, as a part of the log of their number.
+    pub place_price: f64,
 }
 
 /// Searches without a gain after which the fit ends, as published.
@@ -146,6 +149,9 @@ impl Learner<'_> {
         let mut termination = self.climb_higher(&mut way)?;
         if termination == Termination::Converged {
             termination = self.ascend(&mut way, IDLE)?;
+        }
+        if termination != Termination::TimeLimit {
+            self.prune()?;
         }
         let beyond = self.beyond(way.iterations + 1)?;
         let (shapes, found) = self.found(way.gain, way.iterations, termination, way.trace)?;

@@ -34,6 +34,14 @@ impl Sample {
         self.count.min(self.len() as f64)
     }
 
+    /// Rows that a kernel covers: the sum of its values, and one at least.
+    pub(super) fn covered(&self, shape: &Shape) -> f64 {
+        let mut values = vec![0.0; self.len()];
+        shape.write(self.x.as_slice(), &mut values);
+        let counted = |(i, v): (usize, &f64)| v * self.root.get(i).map_or(1.0, |r| r * r);
+        values.iter().enumerate().map(counted).sum::<f64>().max(1.0)
+    }
+
     /// The values of a function on all rows, and its column: centred where the intercept is free,
     /// times √w.
     fn column(&self, shape: Option<&Shape>, centred: bool, raw: &mut [f64], column: &mut [f64]) {

@@ -35,6 +35,7 @@ fn problem(n: usize, d: usize, weighted: bool, free: bool) -> Learning {
         noise_as_published: false,
         parameter_price: 0.7,
         variance_price: 0.03,
+        place_price: 0.0,
     }
 }
 
