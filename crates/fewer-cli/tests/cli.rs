@@ -1023,6 +1023,7 @@ fn kernels_and_wavelets_are_learnt_from_a_signal() {
     place.good(&format!("{fit} --padding symmetric --out m.json"));
     let fit = "fit signal.csv --target y --out m.json";
     place.refused(&format!("{fit} --method srvm --sparsity cv"), &["--sparsity cv", "gaps"]);
+    place.refused("cv signal.csv --target y --method srvm", &["all rows", "grid", "folds"]);
     let text = place.good(&format!("{fit} --method arvm --sparsity cv --shuffle"));
     assert!(text.contains("sparsity = "), "{text}");
 

@@ -491,6 +491,8 @@ fn learning_in_vain() {
         (r#"{"sparsity": "mdl"}"#, "a number, \"none\", \"aic\", \"bic\" or \"ric\""),
         (r#"{"parameter_price": -1}"#, "parameter_price"),
         (r#"{"place_price": -1}"#, "place_price"),
+        (r#"{"families": [3]}"#, "a list of any of \"rbf\", \"laplacian\", \"linear\""),
+        (r#"{"families": 3}"#, "a list of any of \"rbf\", \"laplacian\", \"linear\""),
         (r#"{"variance_price": -1}"#, "variance_price"),
     ] {
         let data = Dataset::new(DenseView::by_rows(&x, 200, 2).unwrap(), &y).unwrap();

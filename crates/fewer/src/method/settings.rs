@@ -185,13 +185,19 @@ fn expected(name: &str, problem: &str, read: &dyn Fn(&Value) -> Option<String>) 
         }
         "a boolean" => "true or false is expected".into(),
         "a string" => "a word is expected".into(),
-        // A choice between words, all of which are named where one is given that is none.
-        "string or map" => match read(&Value::from("")) {
-            Some(problem) if problem.starts_with("unknown variant") => {
-                expected(name, &problem, read)
+        // A choice between words, or a list of such, all of which are named where one is given that
+        // is none.
+        "string or map" | "a sequence" => {
+            let unknown = |value| read(&value).filter(|p| p.starts_with("unknown variant"));
+            match (unknown(Value::from("")), unknown(Value::from(vec![""]))) {
+                (Some(problem), _) => expected(name, &problem, read),
+                (None, Some(problem)) => {
+                    let words = problem.rsplit_once("one of ").map_or("", |(_, words)| words);
+                    format!("a list of any of {} is expected", words.replace('`', "\""))
+                }
+                (None, None) => problem.into(),
             }
-            _ => problem.into(),
-        },
+        }
         words if words.contains('`') => format!("{} is expected", words.replace('`', "\"")),
         _ => problem.into(),
     }

@@ -179,6 +179,14 @@ impl WaveletRVR {
                     .into(),
             );
         }
+        if let Some(i) = data.weights().and_then(|w| w.iter().position(|w| *w == 0.0)) {
+            return refused(
+                format!("a fit without row {}", i + 1),
+                "WaveletRVR needs all rows of an equally spaced grid, so that it cannot be judged or \
+                 tuned in folds, which leave rows out; AdaptiveRVR and RVR can"
+                    .into(),
+            );
+        }
         if let Some(i) = data.weights().and_then(|w| w.iter().position(|w| *w != 1.0)) {
             return refused(
                 format!("a row {} that weighs other than 1", i + 1),
