@@ -68,7 +68,8 @@ fn methods() -> Vec<(&'static str, &'static str)> {
         ("arvm", r#"{"families": ["rbf"]}"#),
         ("arvm", r#"{"families": ["rbf", "linear"], "anisotropic": true, "starts": 10}"#),
         ("arvm", r#"{"families": ["laplacian"], "fit_intercept": false, "starts": 10}"#),
-        // srvm takes one equally spaced feature, which the data here are not.
+        ("arvm", r#"{"families": ["rbf"], "variant": "paper", "starts": 10}"#),
+        // srvm takes one equally spaced feature, which the data here are not: see `on_a_grid`.
         ("blasso", r#"{}"#),
         ("blasso", r#"{"lam": 3, "fit_intercept": false, "chains": 2}"#),
         ("blasso", r#"{"fit_intercept": "penalised", "max_terms": 4, "draws": 100}"#),
@@ -101,6 +102,7 @@ fn methods() -> Vec<(&'static str, &'static str)> {
         ("rvc", r#"{"basis": "rbf", "multiclass": "multinomial"}"#),
         ("arvc", r#"{"families": ["rbf"]}"#),
         ("arvc", r#"{"families": ["rbf", "linear"], "anisotropic": true, "starts": 10}"#),
+        ("arvc", r#"{"families": ["rbf"], "variant": "paper", "starts": 10}"#),
         ("probit", r#"{}"#),
         ("probit", r#"{"prior": "laplace"}"#),
         ("probit", r#"{"prior": "gaussian", "fit_intercept": false}"#),
@@ -325,6 +327,70 @@ fn saved_and_loaded_models_predict_the_same_bits() {
         assert_eq!(&report, copy.report());
         assert_eq!(model.to_json().unwrap(), copy.to_json().unwrap());
     });
+}
+
+/// What holds for all methods as far as wavelets, which need a grid, can be held to it.
+#[test]
+fn on_a_grid() {
+    let settings = [
+        r#"{}"#,
+        r#"{"wavelet": "haar", "sparsity": "aic"}"#,
+        r#"{"fit_intercept": false, "noise": 0.1}"#,
+        r#"{"fit_intercept": "penalised", "max_terms": 4}"#,
+        r#"{"padding": "symmetric"}"#,
+    ];
+    for settings in settings {
+        let method = ("srvm", settings);
+        let n = if settings.contains("padding") { 50 } else { 64 };
+        let mut random = Random::new(8);
+        let x: Vec<f64> = (0..n).map(|i| 3.0 + 0.25 * i as f64).collect();
+        let y: Vec<f64> =
+            x.iter().map(|x| 2.0 + (0.1 * x * x).sin() + 0.1 * random.normal()).collect();
+        let of = |x: &[f64], y: &[f64]| {
+            fit(method, &dataset(method, DenseView::by_rows(x, x.len(), 1).unwrap(), y))
+        };
+        let model = of(&x, &y);
+        let view = DenseView::by_rows(&x, n, 1).unwrap();
+        let before = outputs(&model, view);
+        assert!(model.n_terms() > 0 && model.report().termination.is_converged());
+        assert!(model.report().certificate.value <= 1e-8);
+        // Files, weights of one, and any order of the rows.
+        let copy = copy_of(&model);
+        assert_eq!(before, outputs(&copy, view));
+        assert_eq!(model.to_json().unwrap(), copy.to_json().unwrap());
+        let weighted = dataset(method, view, &y).with_weights(vec![1.0; n]).unwrap();
+        assert_eq!(outputs(&fit(method, &weighted), view), before);
+        let turned = |v: &[f64]| v.iter().rev().copied().collect::<Vec<f64>>();
+        assert_eq!(outputs(&of(&turned(&x), &turned(&y)), view), before);
+        // In pieces and as single precision.
+        for (i, x) in x.iter().enumerate() {
+            let one = outputs(&model, DenseView::by_rows(&[*x], 1, 1).unwrap());
+            assert_eq!(one, [before[i]]);
+        }
+        let single: Vec<f32> = x.iter().map(|x| *x as f32).collect();
+        assert_eq!(outputs(&model, DenseView::by_rows(&single, n, 1).unwrap()), before);
+        // Rescaling; noise that is given has the units of the target.
+        let close = |a: &[f64], b: &[f64], scale: f64| assert!(distance(a, b) <= 1e-9 * scale);
+        let scaled: Vec<f64> = x.iter().map(|x| 1e6 * (x + 5.0)).collect();
+        let other = of(&scaled, &y);
+        close(&outputs(&other, DenseView::by_rows(&scaled, n, 1).unwrap()), &before, 1.0);
+        if !settings.contains("noise") {
+            let y: Vec<f64> = y.iter().map(|y| 1e6 * y).collect();
+            let expected: Vec<f64> = before.iter().map(|v| 1e6 * v).collect();
+            close(&outputs(&of(&x, &y), view), &expected, 1e6);
+        }
+        // What no grid is, and rows that are left out.
+        let mut bent = x.clone();
+        bent[7] += 0.1;
+        let bent = DenseView::by_rows(&bent, n, 1).unwrap();
+        let error = try_fit(method, &dataset(method, bent, &y)).unwrap_err().to_string();
+        assert!(error.contains("equally spaced"), "{error}");
+        let mut weights = vec![1.0; n];
+        weights[3] = 0.0;
+        let without = dataset(method, view, &y).with_weights(weights).unwrap();
+        let error = try_fit(method, &without).unwrap_err().to_string();
+        assert!(error.contains("row 4") && error.contains("folds"), "{error}");
+    }
 }
 
 #[test]
