@@ -799,6 +799,30 @@ fn a_start_far_out_is_dropped() {
     }
 }
 
+/// Of an even number of classes half may have weights above zero and half below: a column's weights
+/// then shift together at no cost, in a direction in which nothing curves.
+#[test]
+fn an_even_number_of_classes_takes_no_longer() {
+    let (rows, columns) = (400, 200);
+    let mut random = Random::new(24);
+    let x = random.normals(rows * columns);
+    let view = DenseView::by_rows(&x, rows, columns).unwrap();
+    let mut time = |classes: u64| {
+        let labels: Vec<i64> = (0..rows).map(|_| (random.next_u64() % classes) as i64).collect();
+        let data = Dataset::new(view, Target::labels(labels)).unwrap();
+        let method = SMLR::new().lam_ratio(0.02).parameterization(Parameterization::Symmetric);
+        let began = Instant::now();
+        let model = method.n_jobs(1).fit(&data).unwrap();
+        assert!(model.report().certificate.value <= 1e-8, "{:?}", model.report().certificate);
+        began.elapsed()
+    };
+    let odd = time(5);
+    for classes in [4, 6] {
+        let even = time(classes);
+        assert!(even < 15 * odd, "{classes}: {even:?}, {odd:?}");
+    }
+}
+
 /// The start of bound optimisation alone may take longer than the time there is.
 #[test]
 fn bound_optimisation_ends_in_time_and_never_behind_the_empty_model() {
