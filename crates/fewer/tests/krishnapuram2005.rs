@@ -823,6 +823,30 @@ fn an_even_number_of_classes_takes_no_longer() {
     }
 }
 
+#[test]
+fn no_solver_keeps_a_term_at_the_largest_penalty() {
+    let (p, labels) = three_classes(21, 60, 12);
+    let two: Vec<bool> = labels.iter().map(|l| *l == "a").collect();
+    for target in [Target::labels(labels.clone()), Target::labels(two.clone())] {
+        let data = Dataset::new(p.view(), target).unwrap();
+        for (solver, schedule) in solvers() {
+            for which in [Parameterization::Reference, Parameterization::Symmetric] {
+                let method = SMLR::new().solver(solver).schedule(schedule).parameterization(which);
+                let largest = method.clone().lam_ratio(1.0).fit(&data).unwrap().report().lam;
+                for times in [1.0, 1.5] {
+                    let lam = times * largest.unwrap();
+                    let model = method.clone().lam(lam).fit(&data).unwrap();
+                    assert_eq!(model.n_terms(), 0, "{solver:?} {which:?} {times}");
+                    let note = &model.report().notes[0];
+                    assert!(note.contains("is not below λ_max"), "{note}");
+                    assert!(model.report().termination.is_converged());
+                }
+                assert!(method.clone().lam_ratio(0.9).fit(&data).unwrap().n_terms() > 0);
+            }
+        }
+    }
+}
+
 /// The start of bound optimisation alone may take longer than the time there is.
 #[test]
 fn bound_optimisation_ends_in_time_and_never_behind_the_empty_model() {
