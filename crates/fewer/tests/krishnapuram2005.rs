@@ -847,6 +847,29 @@ fn no_solver_keeps_a_term_at_the_largest_penalty() {
     }
 }
 
+/// The columns of a ridge that are far from centred all but say the same.
+#[test]
+fn a_ridge_on_full_rows_in_a_sparse_format_takes_little_longer() {
+    let (rows, columns) = (800, 60);
+    let mut p = Problem::linear(25, rows, columns, 3, 1.0);
+    let labels: Vec<i64> = p.y.iter().map(|y| (1.5 * y).clamp(0.0, 7.0) as i64).collect();
+    for row in p.x.chunks_mut(columns) {
+        row.iter_mut().enumerate().for_each(|(j, v)| *v += 10.0 * (3.0 * j as f64).sin());
+    }
+    let sparse = sparse_copy(&p);
+    let fit = |features: Features<'_>| {
+        let data = Dataset::new(features, Target::labels(labels.clone())).unwrap();
+        let method = RMLR::new().lam(100.0).standardize(false).fit_intercept(Intercept::None);
+        let began = Instant::now();
+        let model = method.n_jobs(1).fit(&data).unwrap();
+        assert!(model.report().certificate.value <= 1e-8, "{:?}", model.report().certificate);
+        (model.report().objective, began.elapsed())
+    };
+    let ((ours, slow), (theirs, fast)) = (fit(sparse.view().into()), fit(p.view().into()));
+    assert!((ours / theirs - 1.0).abs() < 1e-7, "{ours} {theirs}");
+    assert!(slow < 20 * fast, "{slow:?}, {fast:?}");
+}
+
 /// The start of bound optimisation alone may take longer than the time there is.
 #[test]
 fn bound_optimisation_ends_in_time_and_never_behind_the_empty_model() {

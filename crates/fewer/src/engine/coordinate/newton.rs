@@ -201,11 +201,16 @@ impl Coordinate<'_> {
             }
             (kept, _) => kept,
         };
-        // Sweeps, and exact solves, get nearer to the end of ridges.
+        // To the end of ridges get sweeps that may take as long as they need, or second derivatives
+        // in double precision.
         let swept = !self.working.is_dense() && !has_l1(own);
-        let budget = if swept { MAX_SWEEPS } else { self.newton_sweeps_worth(variables) };
+        let budget = match self.newton_sweeps_worth(variables) {
+            1.. if swept => MAX_SWEEPS,
+            worth => worth,
+        };
         if budget == 0 || self.damping > 0.0 {
             self.spent = 0.0;
+            self.precise |= swept;
             let hessian = self.new_hessian(kept);
             return Ok((self.newton_step(hessian, 1.0, variables, own, pulls)?, true));
         }
