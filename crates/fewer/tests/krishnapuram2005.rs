@@ -870,6 +870,28 @@ fn a_ridge_on_full_rows_in_a_sparse_format_takes_little_longer() {
     assert!(slow < 20 * fast, "{slow:?}, {fast:?}");
 }
 
+#[test]
+fn columns_without_a_penalty_that_tell_classes_apart_are_said() {
+    let mut random = Random::new(23);
+    let x: Vec<f64> =
+        (0..40).flat_map(|i| [f64::from(i) / 20.0 - 0.975, random.normal()]).collect();
+    let view = DenseView::by_rows(&x, 40, 2).unwrap();
+    let data = Dataset::new(view, Target::labels((0..40).map(|i| i < 20))).unwrap();
+    let fit = |factors: [f64; 2]| {
+        let method = SMLR::new().lam(1e-3).penalty_factors(factors.to_vec()).uncertainty(true);
+        let report = method.fit(&data).unwrap().report().clone();
+        (report.separable, report.notes.join("; "))
+    };
+    let (separable, notes) = fit([0.0, 1.0]);
+    assert!(separable && notes.contains("penalty factors above 0"), "{notes}");
+    assert!(notes.contains("no standard errors"), "{notes}");
+    // A penalty on the column that tells them apart is enough.
+    for factors in [[1.0, 0.0], [1.0, 1.0]] {
+        let (separable, notes) = fit(factors);
+        assert!(!separable && !notes.contains("penalty factors"), "{notes}");
+    }
+}
+
 /// The start of bound optimisation alone may take longer than the time there is.
 #[test]
 fn bound_optimisation_ends_in_time_and_never_behind_the_empty_model() {
