@@ -892,6 +892,18 @@ fn columns_without_a_penalty_that_tell_classes_apart_are_said() {
     }
 }
 
+#[test]
+fn what_is_left_is_one_number() {
+    let (p, labels) = three_classes(22, 60, 12);
+    let data = Dataset::new(p.view(), Target::labels(labels)).unwrap();
+    for (solver, schedule) in solvers() {
+        let method = SMLR::new().lam_ratio(0.01).solver(solver).schedule(schedule);
+        let model = method.max_iter(2).tol(1e-13).fit(&data).unwrap();
+        let left = format!("a duality gap of {:.1e};", model.report().certificate.value);
+        assert!(model.report().notes[0].contains(&left), "{solver:?}: {:?}", model.report().notes);
+    }
+}
+
 /// The start of bound optimisation alone may take longer than the time there is.
 #[test]
 fn bound_optimisation_ends_in_time_and_never_behind_the_empty_model() {
