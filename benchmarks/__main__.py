@@ -138,9 +138,10 @@ def write_seconds() -> None:
     cases = [case for case in CASES if case.goal is not None]
     (RESULTS / "seconds.md").write_text(
         "# Lasso and logistic regression at a glance\n\nLeast CPU seconds in one thread to the "
-        "goal of each case, the shortest in bold; NC: not within 300 s. The pages of the cases say "
-        "what was asked and reached, and how far each library was from the optimum.\n\n"
-        + seconds_table(cases, RESULTS)
+        "goal of each case, the shortest in bold. N/A: the library cannot do the case; NC: not "
+        "within 300 s; nothing: not measured. The pages of the cases say what was asked and "
+        "reached, and how far each library was from the optimum.\n\n"
+        + seconds_table(cases, RESULTS, discover())
         + "\n",
         encoding="utf-8",
     )

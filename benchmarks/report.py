@@ -12,6 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from benchmarks.adapters import Adapter
 from benchmarks.problem import Case, Sizes
 from benchmarks.runner import NOT_APPLICABLE, NOT_CONVERGED, OK, Entry, Settings
 
@@ -148,15 +149,26 @@ def as_markdown(
 def evidence_table(cases: Sequence[Case], folder: Path) -> str:
     """The stored cases of evidence in one table: a row for each case, a column for each library."""
     return _overview(
-        cases, folder, "results/", lambda run, entry: _evidence_cell(entry, run["clock"])
+        cases, folder, "results/", lambda run, name, entry: _evidence_cell(entry, run["clock"])
     )
 
 
-def seconds_table(cases: Sequence[Case], folder: Path) -> str:
-    """The least time of each library in the stored cases with a goal, the shortest in bold."""
+def seconds_table(
+    cases: Sequence[Case], folder: Path, adapters: Sequence[type[Adapter]] = ()
+) -> str:
+    """The least time of each library in the stored cases with a goal, the shortest in bold.
 
-    def cell(run: Mapping[str, Any], entry: Mapping[str, Any] | None) -> str:
-        if entry is None or entry["status"] == NOT_APPLICABLE:
+    N/A where a library cannot do the case, nothing where it was not measured.
+    """
+    case_of = {case.name: case for case in cases}
+    adapter_of = {adapter.name: adapter for adapter in adapters}
+
+    def cell(run: Mapping[str, Any], name: str, entry: Mapping[str, Any] | None) -> str:
+        adapter = adapter_of[name]() if name in adapter_of else None
+        if entry is None:
+            able = adapter is None or adapter.supports(case_of[run["case"]]) is True
+            return "" if able else NOT_APPLICABLE
+        if entry["status"] == NOT_APPLICABLE and adapter and entry["reason"] == adapter.missing:
             return ""
         if entry["status"] != OK:
             return str(entry["status"])
@@ -171,7 +183,7 @@ def _overview(
     cases: Sequence[Case],
     folder: Path,
     link: str,
-    cell: Callable[[Mapping[str, Any], Mapping[str, Any] | None], str],
+    cell: Callable[[Mapping[str, Any], str, Mapping[str, Any] | None], str],
 ) -> str:
     stored = [json.loads(f.read_text()) for c in cases if (f := folder / f"{c.name}.json").exists()]
     libraries = list(dict.fromkeys(e["library"] for run in stored for e in run["entries"]))
@@ -180,7 +192,7 @@ def _overview(
     for run in stored:
         entries = {entry["library"]: entry for entry in run["entries"]}
         rows.append([f"[{run['case']}]({link}{run['case']}.md)"])
-        rows[-1] += [cell(run, entries.get(name)) for name in libraries]
+        rows[-1] += [cell(run, name, entries.get(name)) for name in libraries]
     return _table(rows)
 
 

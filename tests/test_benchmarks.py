@@ -42,6 +42,7 @@ from benchmarks.report import (  # noqa: E402
     as_markdown,
     evidence_table,
     ratios,
+    seconds_table,
     target_verdicts,
 )
 from benchmarks.runner import Entry, Settings, first_entry, run, run_case  # noqa: E402
@@ -633,6 +634,25 @@ def test_the_table_of_evidence(tmp_path: Path) -> None:
     assert "| case | fewer | kernlab |" in table
     assert "(results/rvm-sinc-500.md) | 0.25 s, 0.1, 7, 1.2 | NC |" in table
     assert "ard-tall" not in table
+
+
+def test_the_table_of_times_tells_who_cannot_from_who_was_not_measured(tmp_path: Path) -> None:
+    dense, multinomial = CASE["lasso-dense"], CASE["multinomial-dense"]
+    absent, unable = Entry("skglm", ""), Entry("celer", "1.0")
+    absent.stop("N/A", ADAPTER["skglm"].missing)
+    unable.stop("N/A", "two classes only")
+    stored = [
+        (dense, [_timed("fewer", 0.25), absent]),
+        (multinomial, [_timed("fewer", 0.5), unable, _timed("sklearn-saga", 2.0)]),
+    ]
+    for case, entries in stored:
+        case = dataclasses.replace(case, measures=("test_rmse", "terms"))
+        numbers = as_json(case, entries, Settings())
+        (tmp_path / f"{case.name}.json").write_text(json.dumps(numbers))
+    table = seconds_table([dense, multinomial], tmp_path, list(ADAPTER.values()))
+    assert "| case | fewer | celer | skglm | sklearn-saga |" in table
+    assert "(lasso-dense.md) | **0.25** |  |  | N/A |" in table
+    assert "(multinomial-dense.md) | **0.5** | N/A | N/A | 2 |" in table
 
 
 def test_libraries_not_asked_keep_their_stored_numbers(

@@ -40,6 +40,7 @@ impl Failure {
         use fewer::Error;
         match error {
             Error::Setting { .. } | Error::Interrupted | Error::Memory { .. } => error.into(),
+            Error::Unavailable { .. } => Failure::in_file(path, as_flags(&error.to_string())),
             _ => Failure::in_file(path, error),
         }
     }
@@ -66,6 +67,7 @@ impl From<fewer::Error> for Failure {
                 };
                 Failure::Input(format!("{given}: {}", as_flags(&expected)))
             }
+            fewer::Error::Unavailable { .. } => Failure::Input(as_flags(&error.to_string())),
             other => Failure::Input(other.to_string()),
         }
     }
@@ -80,6 +82,12 @@ fn as_flags(text: &str) -> String {
         ("\"basis\": \"rbf\"", "--basis rbf"),
         ("cv_shuffle", "--shuffle"),
         ("cv_repeats", "--repeats"),
+        ("fit_intercept = false, or \"penalised\"", "--fit-intercept false or penalised"),
+        ("standardize = false", "--standardize false"),
+        ("l1_ratio = 1", "--l1-ratio 1"),
+        ("multiclass = \"ovr\"; one_vs_rest_bound in Rust", "--multiclass ovr"),
+        ("fit with a lam above 0", "fit with a --lam above 0"),
+        ("give lam to the fit", "give --lam to the fit"),
     ]
     .iter()
     .fold(text.to_string(), |text, (setting, flag)| text.replace(setting, flag))

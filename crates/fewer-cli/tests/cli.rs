@@ -1046,7 +1046,11 @@ fn errors_are_bounded_where_the_theorems_hold() {
     place.put("points.csv", points(400, &["near", "far"]));
     let fit = "fit points.csv --target class --method smlr --out model.json";
     place.good(&format!("{fit} --lam 1"));
-    place.refused("bound model.json points.csv", &["free intercept", "fit_intercept = false"]);
+    place.refused("bound model.json points.csv", &["free intercept", "--fit-intercept false"]);
+    place.good(&format!("{fit} --lam 1 --fit-intercept false"));
+    place.refused("bound model.json points.csv", &["units", "--standardize false"]);
+    place.good(&format!("{fit} --lam 1 --l1-ratio 0.5 --fit-intercept false"));
+    place.refused("bound model.json points.csv", &["has a ridge", "--l1-ratio 1"]);
     place.good(&format!("{fit} --lam 1 --standardize false --fit-intercept penalised"));
     let text = place.good("bound model.json points.csv --target class");
     assert!(text.contains("95 % confidence (400 rows)"), "{text}");
@@ -1095,7 +1099,7 @@ fn more_classes_are_bounded_against_the_rest() {
         "fit a.csv --target class --method smlr --lam 1 --standardize false --fit-intercept false \
          --out model.json",
     );
-    place.refused("bound model.json a.csv", &["each class against the rest", "multiclass"]);
+    place.refused("bound model.json a.csv", &["each class against the rest (--multiclass ovr)"]);
     let found = place.json("bound model.json a.csv --multiclass ovr --json");
     let each = found["each"].as_array().unwrap();
     assert_eq!(each.len(), 3);

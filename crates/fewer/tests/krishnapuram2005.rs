@@ -799,6 +799,111 @@ fn a_start_far_out_is_dropped() {
     }
 }
 
+/// Of an even number of classes half may have weights above zero and half below: a column's weights
+/// then shift together at no cost, in a direction in which nothing curves.
+#[test]
+fn an_even_number_of_classes_takes_no_longer() {
+    let (rows, columns) = (400, 200);
+    let mut random = Random::new(24);
+    let x = random.normals(rows * columns);
+    let view = DenseView::by_rows(&x, rows, columns).unwrap();
+    let mut time = |classes: u64| {
+        let labels: Vec<i64> = (0..rows).map(|_| (random.next_u64() % classes) as i64).collect();
+        let data = Dataset::new(view, Target::labels(labels)).unwrap();
+        let method = SMLR::new().lam_ratio(0.02).parameterization(Parameterization::Symmetric);
+        let began = Instant::now();
+        let model = method.n_jobs(1).fit(&data).unwrap();
+        assert!(model.report().certificate.value <= 1e-8, "{:?}", model.report().certificate);
+        began.elapsed()
+    };
+    let odd = time(5);
+    for classes in [4, 6] {
+        let even = time(classes);
+        assert!(even < 15 * odd, "{classes}: {even:?}, {odd:?}");
+    }
+}
+
+#[test]
+fn no_solver_keeps_a_term_at_the_largest_penalty() {
+    let (p, labels) = three_classes(21, 60, 12);
+    let two: Vec<bool> = labels.iter().map(|l| *l == "a").collect();
+    for target in [Target::labels(labels.clone()), Target::labels(two.clone())] {
+        let data = Dataset::new(p.view(), target).unwrap();
+        for (solver, schedule) in solvers() {
+            for which in [Parameterization::Reference, Parameterization::Symmetric] {
+                let method = SMLR::new().solver(solver).schedule(schedule).parameterization(which);
+                let largest = method.clone().lam_ratio(1.0).fit(&data).unwrap().report().lam;
+                for times in [1.0, 1.5] {
+                    let lam = times * largest.unwrap();
+                    let model = method.clone().lam(lam).fit(&data).unwrap();
+                    assert_eq!(model.n_terms(), 0, "{solver:?} {which:?} {times}");
+                    let note = &model.report().notes[0];
+                    assert!(note.contains("is not below λ_max"), "{note}");
+                    assert!(model.report().termination.is_converged());
+                }
+                assert!(method.clone().lam_ratio(0.9).fit(&data).unwrap().n_terms() > 0);
+            }
+        }
+    }
+}
+
+/// The columns of a ridge that are far from centred all but say the same.
+#[test]
+fn a_ridge_on_full_rows_in_a_sparse_format_takes_little_longer() {
+    let (rows, columns) = (800, 60);
+    let mut p = Problem::linear(25, rows, columns, 3, 1.0);
+    let labels: Vec<i64> = p.y.iter().map(|y| (1.5 * y).clamp(0.0, 7.0) as i64).collect();
+    for row in p.x.chunks_mut(columns) {
+        row.iter_mut().enumerate().for_each(|(j, v)| *v += 10.0 * (3.0 * j as f64).sin());
+    }
+    let sparse = sparse_copy(&p);
+    let fit = |features: Features<'_>| {
+        let data = Dataset::new(features, Target::labels(labels.clone())).unwrap();
+        let method = RMLR::new().lam(100.0).standardize(false).fit_intercept(Intercept::None);
+        let began = Instant::now();
+        let model = method.n_jobs(1).fit(&data).unwrap();
+        assert!(model.report().certificate.value <= 1e-8, "{:?}", model.report().certificate);
+        (model.report().objective, began.elapsed())
+    };
+    let ((ours, slow), (theirs, fast)) = (fit(sparse.view().into()), fit(p.view().into()));
+    assert!((ours / theirs - 1.0).abs() < 1e-7, "{ours} {theirs}");
+    assert!(slow < 20 * fast, "{slow:?}, {fast:?}");
+}
+
+#[test]
+fn columns_without_a_penalty_that_tell_classes_apart_are_said() {
+    let mut random = Random::new(23);
+    let x: Vec<f64> =
+        (0..40).flat_map(|i| [f64::from(i) / 20.0 - 0.975, random.normal()]).collect();
+    let view = DenseView::by_rows(&x, 40, 2).unwrap();
+    let data = Dataset::new(view, Target::labels((0..40).map(|i| i < 20))).unwrap();
+    let fit = |factors: [f64; 2]| {
+        let method = SMLR::new().lam(1e-3).penalty_factors(factors.to_vec()).uncertainty(true);
+        let report = method.fit(&data).unwrap().report().clone();
+        (report.separable, report.notes.join("; "))
+    };
+    let (separable, notes) = fit([0.0, 1.0]);
+    assert!(separable && notes.contains("penalty factors above 0"), "{notes}");
+    assert!(notes.contains("no standard errors"), "{notes}");
+    // A penalty on the column that tells them apart is enough.
+    for factors in [[1.0, 0.0], [1.0, 1.0]] {
+        let (separable, notes) = fit(factors);
+        assert!(!separable && !notes.contains("penalty factors"), "{notes}");
+    }
+}
+
+#[test]
+fn what_is_left_is_one_number() {
+    let (p, labels) = three_classes(22, 60, 12);
+    let data = Dataset::new(p.view(), Target::labels(labels)).unwrap();
+    for (solver, schedule) in solvers() {
+        let method = SMLR::new().lam_ratio(0.01).solver(solver).schedule(schedule);
+        let model = method.max_iter(2).tol(1e-13).fit(&data).unwrap();
+        let left = format!("a duality gap of {:.1e};", model.report().certificate.value);
+        assert!(model.report().notes[0].contains(&left), "{solver:?}: {:?}", model.report().notes);
+    }
+}
+
 /// The start of bound optimisation alone may take longer than the time there is.
 #[test]
 fn bound_optimisation_ends_in_time_and_never_behind_the_empty_model() {

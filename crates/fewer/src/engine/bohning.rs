@@ -166,6 +166,10 @@ pub(crate) fn run(
     let mut allowed = vec![false; all];
     engine.usable().iter().for_each(|&v| allowed[v] = true);
     let entry = engine.weights();
+    if let Some(gap) = engine.relative_gap(penalty)?.filter(|gap| *gap <= options.tol) {
+        // The start from a ridge would come near to zeros, and not to all of them.
+        return Ok(engine.stay(penalty, gap));
+    }
     let (mut active, mut beta) = entry.clone();
     if prior.l1 == 0.0 {
         // Zeros do not absorb, and none would be let back in.

@@ -557,24 +557,26 @@ impl Common {
 
     /// Says how a fit ended that ended early.
     pub fn note_limits(&self, outcome: &Outcome, notes: &mut Vec<String>) {
+        // The number that the certificate has.
+        let left = match outcome.gap {
+            Some(gap) => format!("a duality gap of {gap:.1e}"),
+            None => format!("a residual of {:.1e}", outcome.residual),
+        };
         let (limit, value) = match outcome.termination {
             Termination::IterationLimit => ("max_iter", self.max_iter.to_string()),
             Termination::TimeLimit => ("max_time", self.max_time.unwrap_or(0.0).to_string()),
             Termination::Stalled => {
                 notes.push(format!(
-                    "rounding stopped the fit at a residual of {:.1e}, above tol = {:e}; usual \
-                     causes are columns that say nearly the same, values or offsets far from 0, \
-                     and weights of very different size",
-                    outcome.residual, self.tol
+                    "rounding stopped the fit at {left}, above tol = {:e}; usual causes are columns \
+                     that say nearly the same, values or offsets far from 0, and weights of very \
+                     different size",
+                    self.tol
                 ));
                 return;
             }
             Termination::Converged | Termination::Degenerate => return,
         };
-        notes.push(format!(
-            "{limit} = {value} was reached with a residual of {:.1e}; raise {limit} or tol",
-            outcome.residual
-        ));
+        notes.push(format!("{limit} = {value} was reached with {left}; raise {limit} or tol"));
     }
 
     /// Brings the outputs back to the user's units and makes the model of the union of terms.

@@ -49,6 +49,9 @@ pub enum Solver {
 const SEPARABLE: &str = "the classes are told apart without error, and without a penalty larger \
                          weights always do it better: these are where tol ended the fit; give a \
                          λ above 0";
+const FREELY_SEPARABLE: &str = "columns without a penalty tell the classes apart without error, and \
+                                larger weights always do it better: these are where tol ended the \
+                                fit; give them penalty factors above 0";
 const ENDLESS: &str = "the weights have no standard errors: without a penalty no weights are best";
 const SINGULAR: &str = "the weights have no standard errors: terms kept say the same, or classes are \
                         told apart without error; raise λ, or lower l1_ratio";
@@ -348,7 +351,7 @@ impl Fits<'_> {
 
     fn models(&mut self, lams: Lams) -> Result<Vec<Model>> {
         let shared = self.problem.shared;
-        let (mut exact, mut slack) = (true, 1.0);
+        let (mut exact, mut slack, mut endless) = (true, 1.0, false);
         if self.laid.has_free(&shared.usable) {
             let wall = self.laid.wall(self.problem.outputs);
             let outcome = self.engine.run(&wall, &self.options())?;
@@ -362,6 +365,7 @@ impl Fits<'_> {
             exact = outcome.termination.is_converged()
                 || strongest(pulls, true) <= FREE_ROUNDING * strongest(pulls, false);
             slack += FREE_ROUNDING;
+            endless = self.engine.value() < self.problem.data.least_error();
         }
         let largest = slack * self.laid.lam_max(self.engine.pulls()?, shared);
         let lams = lams.values(largest, shared);
@@ -379,9 +383,10 @@ impl Fits<'_> {
             if !exact {
                 notes.push(INEXACT_LAM_MAX.into());
             }
-            let separable = lam == 0.0 && outcome.objective < self.problem.data.least_error();
+            let apart = lam == 0.0 && outcome.objective < self.problem.data.least_error();
+            let separable = apart || endless;
             if separable {
-                notes.push(SEPARABLE.into());
+                notes.push(if lam == 0.0 { SEPARABLE } else { FREELY_SEPARABLE }.into());
             }
             if shared.usable.is_empty() {
                 notes.push("no column varies: the model is a constant".to_string());

@@ -305,6 +305,12 @@ impl<'a> Coordinate<'a> {
         Ok(self.outcome(penalty, gap, found.iterations, termination, trace))
     }
 
+    /// Ends where the engine is, with this gap relative to the objective of the empty model.
+    pub fn stay(&self, penalty: &Penalty, gap: f64) -> Outcome {
+        let trace = vec![Step { objective: self.objective(penalty), terms: self.terms() }];
+        self.outcome(penalty, gap * self.null, 0, Termination::Converged, trace)
+    }
+
     /// (n, outputs) The part of η that the columns make.
     pub fn fitted(&self) -> Matrix {
         let mut fitted = self.eta.clone();

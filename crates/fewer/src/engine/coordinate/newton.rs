@@ -66,6 +66,14 @@ fn rounding_of_gains(penalty: &Penalty, squares: &[f64], beta: &[f64], pulls: &[
     (ROUNDINGS * f64::EPSILON).powi(2) * sizes
 }
 
+/// Part of their curvature by which symmetric outputs are held where they are, with second
+/// derivatives in single precision, of those with an L2 penalty, and in double: the weights of a
+/// column may shift together, along which nothing curves but that penalty, or by rounding less than
+/// nothing.
+const HOLD: f64 = 1e-5;
+const HOLD_RIDGE: f64 = 1e-6;
+const HOLD_PRECISE: f64 = 1e-10;
+
 /// A factor of order k takes k³ over this, in the time that a sparse value takes.
 const FACTOR_SPEED: f64 = 60.0;
 
@@ -193,11 +201,16 @@ impl Coordinate<'_> {
             }
             (kept, _) => kept,
         };
-        // Sweeps, and exact solves, get nearer to the end of ridges.
+        // To the end of ridges get sweeps that may take as long as they need, or second derivatives
+        // in double precision.
         let swept = !self.working.is_dense() && !has_l1(own);
-        let budget = if swept { MAX_SWEEPS } else { self.newton_sweeps_worth(variables) };
+        let budget = match self.newton_sweeps_worth(variables) {
+            1.. if swept => MAX_SWEEPS,
+            worth => worth,
+        };
         if budget == 0 || self.damping > 0.0 {
             self.spent = 0.0;
+            self.precise |= swept;
             let hessian = self.new_hessian(kept);
             return Ok((self.newton_step(hessian, 1.0, variables, own, pulls)?, true));
         }
@@ -363,9 +376,22 @@ impl Coordinate<'_> {
         let near = (factor - 1.0).abs() <= STALE && own.l2.iter().any(|l2| *l2 > 0.0);
         let factor = if near { 1.0 } else { factor };
         // All else divided by the factor has the same minimum.
-        let own = &own.divided(factor);
+        let mut own = own.divided(factor);
         let (mut beta, mut q) =
             (start.clone(), pulls.iter().map(|q| q / factor).collect::<Vec<f64>>());
+        if self.likelihood.is_symmetric() {
+            for k in 0..gram.order() {
+                let part = match own.l2[k] {
+                    _ if self.precise => HOLD_PRECISE,
+                    0.0 => HOLD,
+                    _ => HOLD_RIDGE,
+                };
+                let price = part * gram.diagonal(k);
+                own.l2[k] += price;
+                q[k] += price * start[k];
+            }
+        }
+        let own = &own;
         let squares: Vec<f64> = (0..gram.order()).map(|k| gram.diagonal(k)).collect();
         // What second derivatives cost is to be made the most of.
         let exact = if variables.len() > MANY { EXACT } else { 1.0 };
