@@ -123,6 +123,30 @@ fn lam_stands_still_where_it_can() {
     assert!((rule / lam - 1.0).abs() < 1e-4, "{rule} {lam}");
 }
 
+/// Few wide kernels take signal for noise, and their λ keeps others out: another start lets them in.
+#[test]
+fn wide_kernels_find_the_signal() {
+    let mut random = Random::new(11);
+    let x: Vec<f64> = (0..150).map(|i| f64::from(i) / 7.5 - 9.9).collect();
+    let truth: Vec<f64> = x.iter().map(|x| x.sin() / x).collect();
+    let y: Vec<f64> = truth.iter().zip(random.normals(150)).map(|(t, e)| t + 0.1 * e).collect();
+    let view = DenseView::by_rows(&x, 150, 1).unwrap();
+    let data = Dataset::new(view, &y).unwrap();
+    let models = [
+        BLS::new().basis(BasisKind::Rbf).fit(&data).unwrap(),
+        FastLaplace::new().basis(BasisKind::Rbf).fit(&data).unwrap(),
+    ];
+    for model in models {
+        let noise = model.noise_std().unwrap();
+        assert!((0.08..0.14).contains(&noise), "{}: {noise}", model.method());
+        let fitted = model.predict(view).unwrap();
+        let square: f64 = fitted.iter().zip(&truth).map(|(f, t)| (f - t).powi(2)).sum();
+        let error = (square / 150.0).sqrt();
+        assert!(error < 0.08, "{}: {error}", model.method());
+        assert!(model.report().termination.is_converged());
+    }
+}
+
 #[test]
 fn diabetes_coefficients_are_the_reference_s() {
     let rows = table("diabetes_unitnorm.csv");

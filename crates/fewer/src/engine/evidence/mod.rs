@@ -405,6 +405,18 @@ const MANY: usize = 100;
 /// Rounds of the search that gain less than this for each term are the last.
 const SEARCH: f64 = 0.02;
 
+/// Where an ascent begins once more while λ follows the terms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Another {
+    /// From many columns at once and the first λ: those that explain something only together gain
+    /// nothing one by one. A sample of the columns would hardly hold both of a pair, so that all
+    /// must be few enough to begin with, unless nothing was found without.
+    Many,
+    /// From the maximum without λ, for which the noise is held: a λ of few terms that take signal
+    /// for noise keeps others out.
+    WithoutLam,
+}
+
 /// A state to come back to.
 #[derive(Clone)]
 struct Saved {
@@ -718,17 +730,14 @@ impl<'a> Ascent<'a> {
         Ok(found)
     }
 
-    /// The fit that λ ended with, or a better one from many columns at once and the first λ: those
-    /// that explain something only together gain nothing one by one.
+    /// The fit that λ ended with, or a better one from another start.
     ///
-    /// A λ that follows the terms maximises no one objective. Both ends stand still under the same
-    /// rule, and of such the evidence chooses, as it does where λ goes round in a circle; but the
-    /// second must be clearly better. A sample of the columns would hardly hold both of a pair, so
-    /// that all must be few enough to begin with, unless nothing was found without.
+    /// A λ that follows the terms maximises no one objective. All ends stand still under the same
+    /// rule, and of such the evidence chooses, as it does where λ goes round in a circle; but a
+    /// later one must be clearly better, and leave some of the rows to the noise: with as many
+    /// terms as rows the evidence is high whatever the target.
     fn started_again(&mut self, found: Found, first: Option<f64>) -> Result<Found> {
-        let serves = found.active.is_empty() || self.all.len() <= WORTH_ANOTHER;
-        if !serves
-            || self.goes_as_published()
+        if self.goes_as_published()
             || !self.prior.has_free_hyper()
             || !self.prior.is_exact()
             || self.options.noise != Noise::Estimated
@@ -736,19 +745,49 @@ impl<'a> Ascent<'a> {
         {
             return Ok(found);
         }
-        self.lam_stays = false;
-        self.prior.set_hyper(first.unwrap_or(0.0));
-        self.kick(Kick::Many)?;
-        let mut again = self.run(false, 0)?;
-        if again.termination != Termination::Converged
-            || again.log_evidence < found.log_evidence + CLEARLY
-        {
-            self.prior.set_hyper(found.lam.unwrap_or(0.0));
-            return Ok(found);
+        let mut best = found;
+        for start in [Another::Many, Another::WithoutLam] {
+            let Some(again) = self.start_again(start, first, best.active.is_empty())? else {
+                continue;
+            };
+            if again.termination == Termination::Converged
+                && again.log_evidence >= best.log_evidence + CLEARLY
+                && 2.0 * again.active.len() as f64 <= self.frame.rows()
+            {
+                let iterations = best.iterations + again.iterations;
+                let trace = [best.trace, again.trace].concat();
+                best = Found { iterations, trace, ..again };
+            }
         }
-        again.iterations += found.iterations;
-        again.trace = [found.trace, again.trace].concat();
-        Ok(again)
+        self.prior.set_hyper(best.lam.unwrap_or(0.0));
+        Ok(best)
+    }
+
+    /// The end of another start, where it serves.
+    fn start_again(
+        &mut self,
+        start: Another,
+        first: Option<f64>,
+        empty: bool,
+    ) -> Result<Option<Found>> {
+        match start {
+            Another::Many => {
+                if !empty && self.all.len() > WORTH_ANOTHER {
+                    return Ok(None);
+                }
+                self.prior.set_hyper(first.unwrap_or(0.0));
+                self.kick(Kick::Many)?;
+            }
+            Another::WithoutLam => {
+                self.prior.set_hyper(0.0);
+                self.lam_stays = true;
+                let hold = self.kick(Kick::Afresh { precision: self.options.first_precision })?;
+                self.singly = false;
+                self.run(false, hold)?;
+            }
+        }
+        self.lam_stays = false;
+        self.run(false, 0).map(Some)
     }
 
     /// How closely to settle where there is so much to gain elsewhere.
