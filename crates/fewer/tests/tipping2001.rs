@@ -302,3 +302,20 @@ fn kernels_computed_on_demand_give_the_same_fit() {
     // Rounding may lead to another of maxima that are nearly as high.
     assert!((a - b).abs() < 0.5, "{a} {b}");
 }
+
+/// Columns that the active ones span to nine digits have gains that are rounding.
+#[test]
+fn smooth_targets_without_noise_converge() {
+    for (rows, noise) in [(100u32, 1e-6), (100, 1e-4), (200, 1e-6)] {
+        let mut random = Random::new(7);
+        let x: Vec<f64> =
+            (0..rows).map(|i| 2.0 * f64::from(i) / f64::from(rows - 1) - 1.0).collect();
+        let y: Vec<f64> = x.iter().map(|x| x.exp() + noise * random.normal()).collect();
+        let view = DenseView::by_rows(&x, x.len(), 1).unwrap();
+        let model = RVR::new().fit(&Dataset::new(view, &y).unwrap()).unwrap();
+        let report = model.report();
+        assert!(report.termination.is_converged() && report.certificate.value <= 1e-8);
+        assert!(report.iterations < 1000, "{rows} rows: {}", report.iterations);
+        assert!(distance(&model.predict(view).unwrap(), &y) < 1e-3);
+    }
+}

@@ -7,7 +7,7 @@ use crate::engine::{Observer, Progress, Step, Termination};
 use crate::error::{Error, Result};
 use crate::likelihood::Noise;
 use crate::linalg::{Cholesky, Matrix, dot};
-use crate::prior::{EvidencePrior, Factors};
+use crate::prior::EvidencePrior;
 use std::time::Instant;
 
 /// A column whose precision is beyond this is taken out: its prior variance is nothing beside the
@@ -287,12 +287,12 @@ fn remaining(
     let noise = 1.0 / posterior.beta;
     let full = options.max_terms.is_some_and(|most| counted(problem, active) >= most);
     let mut best = Candidate { gain: 0.0, column: 0, variance: 0.0 };
+    let size = problem.square.sqrt();
     for j in columns {
-        let of = Factors { s: all.s[j], q: all.q[j], z: all.z.get(j).copied().unwrap_or(0.0) };
-        let is_in = active.binary_search(&j).is_ok() || of.s < super::IN_SPAN * posterior.beta;
-        if is_in || full && Some(j) != problem.uncounted {
+        if active.binary_search(&j).is_ok() || full && Some(j) != problem.uncounted {
             continue;
         }
+        let Some(of) = all.factors(j, posterior, size) else { continue };
         let variance = objective.prior.best_variance(of, problem.units[j], noise);
         if variance > 0.0 {
             let gain = objective.prior.gain(of, variance, problem.units[j], noise);

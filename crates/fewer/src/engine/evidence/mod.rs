@@ -572,7 +572,9 @@ impl<'a> Ascent<'a> {
             }
             self.all.refresh(&self.posterior);
             let change = self.value() - added.1;
-            let vain = change < closest && (change > -closest || !self.goes_by_rules());
+            // What rounding may have done is no gain.
+            let least = closest.max(self.posterior.rounding());
+            let vain = change < least && (change > -least || !self.goes_by_rules());
             if vain && self.hyper_change <= AT_REST {
                 self.closed.extend(std::mem::take(&mut added.0));
             } else if !added.0.is_empty() {
@@ -645,7 +647,7 @@ impl<'a> Ascent<'a> {
             } else {
                 let columns = self.sorted();
                 let hopeless = !last && best.as_ref().is_some_and(|b| value < b.value - HOPELESS);
-                let vain = value < moved + closest && !self.lam_follows();
+                let vain = value < moved + least && !self.lam_follows();
                 let seen = hopeless || vain || ends.contains(&columns) || self.goes_as_published();
                 let more = !seen && (self.spread()? || self.exchange_some()?);
                 if more {
@@ -679,7 +681,7 @@ impl<'a> Ascent<'a> {
                 noise_only = self.noise_hides_nothing()?;
             }
             let before = best.as_ref().map_or(f64::NEG_INFINITY, |b| b.value);
-            let enough = SEARCH * (1 + self.active.len()) as f64;
+            let enough = SEARCH * (1 + self.active.len()) as f64 + self.posterior.rounding();
             // Where maxima are much alike, little is to be had of others.
             let counts = if few && value > before - NEAR { NEAR_COUNTS } else { 1 };
             failures = if value > before + enough { 0 } else { failures + counts };
@@ -1033,15 +1035,11 @@ impl<'a> Ascent<'a> {
 
     /// The best variance and gain of an inactive column.
     fn worth_of(&self, j: usize) -> (f64, f64) {
-        let of = Factors {
-            s: self.all.s[j],
-            q: self.all.q[j],
-            z: self.all.z.get(j).copied().unwrap_or(0.0),
-        };
-        // What the active columns span has no s of its own but rounding.
-        if of.s < IN_SPAN * self.posterior.beta {
+        if self.all.q[j].powi(2) <= self.all.s[j] {
             return (0.0, 0.0);
         }
+        let size = self.data.square.sqrt();
+        let Some(of) = self.all.factors(j, &self.posterior, size) else { return (0.0, 0.0) };
         let noise = 1.0 / self.posterior.beta;
         let variance = self.prior.best_variance(of, self.units[j], noise);
         if variance > 0.0 {
