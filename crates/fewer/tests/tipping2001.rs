@@ -303,6 +303,24 @@ fn kernels_computed_on_demand_give_the_same_fit() {
     assert!((a - b).abs() < 0.5, "{a} {b}");
 }
 
+/// A penalised intercept is no term, and no limit is passed where another ends the fit.
+#[test]
+fn max_terms_is_kept() {
+    let penalised = || {
+        let kernels = RVR::new().gamma(Gamma::Number(0.3)).standardize(false);
+        kernels.fit_intercept(Intercept::Penalised).max_terms(1)
+    };
+    for seed in 0..20 {
+        let mut random = Random::new(seed);
+        let x: Vec<f64> = (0..40).map(|_| 6.0 * random.uniform() - 3.0).collect();
+        let y: Vec<f64> = x.iter().map(|x| (2.0 * x).sin() + 0.1 * random.normal()).collect();
+        let data = Dataset::new(DenseView::by_rows(&x, 40, 1).unwrap(), &y).unwrap();
+        assert!(penalised().fit(&data).unwrap().n_terms() <= 1, "seed {seed}");
+        let block = penalised().solver(EvidenceSolver::Block).max_iter(2);
+        assert!(block.fit(&data).unwrap().n_terms() <= 1, "block, seed {seed}");
+    }
+}
+
 /// Columns that the active ones span to nine digits have gains that are rounding.
 #[test]
 fn smooth_targets_without_noise_converge() {

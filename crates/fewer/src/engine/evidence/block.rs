@@ -177,6 +177,16 @@ pub(crate) fn block(
             break;
         }
     }
+    // Where a limit came first, more columns than allowed may be left.
+    let excess = counted(problem, &active).saturating_sub(options.max_terms.unwrap_or(m));
+    if excess > 0 {
+        let out = least(problem, &active, &posterior, &objective, excess);
+        let kept: Vec<usize> = (0..active.len()).filter(|i| !out.contains(i)).collect();
+        alpha = kept.iter().map(|&i| alpha[i]).collect();
+        active = kept.iter().map(|&i| active[i]).collect();
+        posterior = Posterior::new(&restrict(&active), &alpha, beta, observer)?;
+        left_to_gain = f64::INFINITY;
+    }
     let units: Vec<f64> = active.iter().map(|&j| problem.units[j]).collect();
     let best = remaining(problem, options, &active, &posterior, &objective);
     let found = Found {

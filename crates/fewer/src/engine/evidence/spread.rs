@@ -42,7 +42,8 @@ impl Ascent<'_> {
             return Ok(false);
         }
         let ((kept, noise), reached) = self.settle_among(&chosen, &alpha)?;
-        let many = self.options.max_terms.is_some() && kept.len() > k;
+        let terms = kept.iter().filter(|c| Some(c.0) != self.uncounted).count();
+        let many = self.options.max_terms.is_some_and(|most| terms > most);
         if reached < value + WORTH.max(rounding) || many {
             return Ok(false);
         }
