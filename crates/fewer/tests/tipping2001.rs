@@ -303,6 +303,20 @@ fn kernels_computed_on_demand_give_the_same_fit() {
     assert!((a - b).abs() < 0.5, "{a} {b}");
 }
 
+/// A fit that has not converged says why, and what to do.
+#[test]
+fn a_stalled_block_says_so() {
+    let x: Vec<f64> = (0..300).map(|i| 2.0 * f64::from(i) / 299.0 - 1.0).collect();
+    let y: Vec<f64> = x.iter().map(|x| x.exp()).collect();
+    let data = Dataset::new(DenseView::by_rows(&x, 300, 1).unwrap(), &y).unwrap();
+    let model = RVR::new().solver(EvidenceSolver::Block).fit(&data).unwrap();
+    let report = model.report();
+    assert!(!report.termination.is_converged());
+    assert!(report.notes[0].contains("use solver = fast"), "{:?}", report.notes);
+    // Nothing as bad as no fit at all.
+    assert!(report.log_evidence.unwrap() > 1000.0);
+}
+
 /// A penalised intercept is no term, and no limit is passed where another ends the fit.
 #[test]
 fn max_terms_is_kept() {

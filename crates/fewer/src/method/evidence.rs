@@ -579,7 +579,12 @@ impl Evidence<'_> {
             uncertainty(&outcome.active, &lengths, &found, free.then_some(shared.weight));
         let mut notes = Vec::new();
         match found.termination {
-            Termination::Stalled => {}
+            Termination::Stalled => notes.push(format!(
+                "rounding stopped the fit where a gain of {:.1e} is promised, above tol = {:e}: \
+                 columns say nearly the same; use solver = fast, narrower kernels or fewer \
+                 candidates",
+                found.gain, self.common.tol
+            )),
             _ => self.common.note_limits(&outcome, &mut notes),
         }
         if found.cycled {
