@@ -216,6 +216,23 @@ fn fixed_lam_follows_the_units() {
     assert!((b.report().lam.unwrap() / 0.3e-12 - 1.0).abs() < 1e-9);
 }
 
+/// There is no λ to begin a search with, whatever else is searched.
+#[test]
+fn lams_to_try_must_be_given() {
+    let p = Problem::linear(7, 60, 3, 2, 0.5);
+    for searched in [r#""lam": "cv""#, r#""lam": "cv", "gamma": "cv""#] {
+        let settings = |more: &str| format!(r#"{{"basis": "rbf", {searched}{more}}}"#);
+        for method in ["bls", "flap"] {
+            let fit = |more| fewer::method::fit(method, &settings(more), None, &p.data(), &Silent);
+            let message = fit("").unwrap_err().to_string();
+            assert!(message.starts_with("lam = cv: no λ is so large"), "{message}");
+            assert!(message.contains("say which to try in lams"), "{message}");
+        }
+    }
+    let settings = r#"{"lam": "cv", "lams": [0.1, 1, 10]}"#;
+    assert!(fewer::method::fit("bls", settings, None, &p.data(), &Silent).is_ok());
+}
+
 #[test]
 fn hyperpriors_keep_the_signal() {
     let p = Problem::linear(6, 100, 8, 3, 0.5);
