@@ -351,3 +351,20 @@ fn smooth_targets_without_noise_converge() {
         assert!(distance(&model.predict(view).unwrap(), &y) < 1e-3);
     }
 }
+
+/// With more columns than rows the evidence is highest where the target is interpolated.
+#[test]
+fn interpolation_is_noted_with_what_to_do() {
+    let mut random = Random::new(2);
+    let (x, y) = (random.normals(40 * 150), random.normals(40));
+    let data = Dataset::new(DenseView::by_rows(&x, 40, 150).unwrap(), &y).unwrap();
+    let linear = || RVR::new().basis(BasisKind::Linear);
+    let model = linear().fit(&data).unwrap();
+    let notes = &model.report().notes;
+    assert!(
+        model.n_terms() > 30 && notes.iter().any(|n| n.contains("sparsity = bic")),
+        "{notes:?}"
+    );
+    let ric = linear().sparsity(Sparsity::Rule(SparsityRule::Ric)).fit(&data).unwrap();
+    assert!(ric.n_terms() < 10, "{}", ric.n_terms());
+}
