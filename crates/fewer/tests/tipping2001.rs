@@ -302,3 +302,69 @@ fn kernels_computed_on_demand_give_the_same_fit() {
     // Rounding may lead to another of maxima that are nearly as high.
     assert!((a - b).abs() < 0.5, "{a} {b}");
 }
+
+/// A fit that has not converged says why, and what to do.
+#[test]
+fn a_stalled_block_says_so() {
+    let x: Vec<f64> = (0..300).map(|i| 2.0 * f64::from(i) / 299.0 - 1.0).collect();
+    let y: Vec<f64> = x.iter().map(|x| x.exp()).collect();
+    let data = Dataset::new(DenseView::by_rows(&x, 300, 1).unwrap(), &y).unwrap();
+    let model = RVR::new().solver(EvidenceSolver::Block).fit(&data).unwrap();
+    let report = model.report();
+    let said = report.notes.iter().any(|n| n.contains("use solver = fast"));
+    assert!(said || report.termination.is_converged(), "{:?}", report.notes);
+    // Nothing as bad as no fit at all.
+    assert!(report.log_evidence.unwrap() > 1000.0);
+}
+
+/// A penalised intercept is no term, and no limit is passed where another ends the fit.
+#[test]
+fn max_terms_is_kept() {
+    let penalised = || {
+        let kernels = RVR::new().gamma(Gamma::Number(0.3)).standardize(false);
+        kernels.fit_intercept(Intercept::Penalised).max_terms(1)
+    };
+    for seed in 0..20 {
+        let mut random = Random::new(seed);
+        let x: Vec<f64> = (0..40).map(|_| 6.0 * random.uniform() - 3.0).collect();
+        let y: Vec<f64> = x.iter().map(|x| (2.0 * x).sin() + 0.1 * random.normal()).collect();
+        let data = Dataset::new(DenseView::by_rows(&x, 40, 1).unwrap(), &y).unwrap();
+        assert!(penalised().fit(&data).unwrap().n_terms() <= 1, "seed {seed}");
+        let block = penalised().solver(EvidenceSolver::Block).max_iter(2);
+        assert!(block.fit(&data).unwrap().n_terms() <= 1, "block, seed {seed}");
+    }
+}
+
+/// Columns that the active ones span to nine digits have gains that are rounding.
+#[test]
+fn smooth_targets_without_noise_converge() {
+    for (rows, noise) in [(100u32, 1e-6), (100, 1e-4), (200, 1e-6)] {
+        let mut random = Random::new(7);
+        let x: Vec<f64> =
+            (0..rows).map(|i| 2.0 * f64::from(i) / f64::from(rows - 1) - 1.0).collect();
+        let y: Vec<f64> = x.iter().map(|x| x.exp() + noise * random.normal()).collect();
+        let view = DenseView::by_rows(&x, x.len(), 1).unwrap();
+        let model = RVR::new().fit(&Dataset::new(view, &y).unwrap()).unwrap();
+        let report = model.report();
+        assert!(report.termination.is_converged() && report.certificate.value <= 1e-8);
+        assert!(report.iterations < 1000, "{rows} rows: {}", report.iterations);
+        assert!(distance(&model.predict(view).unwrap(), &y) < 1e-3);
+    }
+}
+
+/// With more columns than rows the evidence is highest where the target is interpolated.
+#[test]
+fn interpolation_is_noted_with_what_to_do() {
+    let mut random = Random::new(2);
+    let (x, y) = (random.normals(40 * 150), random.normals(40));
+    let data = Dataset::new(DenseView::by_rows(&x, 40, 150).unwrap(), &y).unwrap();
+    let linear = || RVR::new().basis(BasisKind::Linear);
+    let model = linear().fit(&data).unwrap();
+    let notes = &model.report().notes;
+    assert!(
+        model.n_terms() > 30 && notes.iter().any(|n| n.contains("sparsity = bic")),
+        "{notes:?}"
+    );
+    let ric = linear().sparsity(Sparsity::Rule(SparsityRule::Ric)).fit(&data).unwrap();
+    assert!(ric.n_terms() < 10, "{}", ric.n_terms());
+}

@@ -27,7 +27,8 @@ const NEARLY_NONE: f64 = 9.0 * SMALLEST_NOISE;
 /// What is said of a fit that leaves nothing, or nearly so, to the noise.
 pub(crate) const SATURATED: &str = "the terms kept explain the target exactly, or as good as that (noise below \
                          3e-4 of its deviation, or as many parameters as rows); if that is too good \
-                         to be true, give the noise or fewer candidates";
+                         to be true, give the noise, fewer candidates or, with RVR, a price of \
+                         parameters (sparsity = bic or ric)";
 
 /// Whether a fit leaves nothing to the noise.
 pub(crate) fn is_saturated(model: &Model) -> bool {
@@ -579,7 +580,12 @@ impl Evidence<'_> {
             uncertainty(&outcome.active, &lengths, &found, free.then_some(shared.weight));
         let mut notes = Vec::new();
         match found.termination {
-            Termination::Stalled => {}
+            Termination::Stalled => notes.push(format!(
+                "rounding stopped the fit where a gain of {:.1e} is promised, above tol = {:e}: \
+                 columns say nearly the same; use solver = fast, narrower kernels or fewer \
+                 candidates",
+                found.gain, self.common.tol
+            )),
             _ => self.common.note_limits(&outcome, &mut notes),
         }
         if found.cycled {

@@ -259,6 +259,15 @@ impl Search {
             if let Some(ratio) = self.settings.get("lam_ratio").filter(|v| !v.is_null()) {
                 return Err(Error::setting("lam_ratio", ratio, "lam is searched: leave it out"));
             }
+            if matches!(lams, Lams::Spaced { .. }) && !has_largest_lam(&self.method) {
+                let word = self.words.get("lam").and_then(Value::as_str);
+                return Err(Error::setting(
+                    "lam",
+                    word.unwrap_or("searched"),
+                    "no λ is so large that the model must be empty, to begin with: say which to \
+                     try in lams, such as [0.1, 1, 10]",
+                ));
+            }
         }
         if let Some(gammas) = &self.gammas {
             gammas.check()?;
@@ -532,14 +541,6 @@ impl Run<'_, '_> {
             Lams::Spaced { count, min_ratio } => {
                 // λ_max is known before the first iteration.
                 let changes = [("lam_ratio", 1.0.into()), ("max_iter", 1.into())];
-                if !has_largest_lam(&self.search.method) {
-                    return Err(Error::setting(
-                        "lam",
-                        self.word("lam"),
-                        "no λ is so large that the model must be empty, to begin with: say which \
-                         to try in lams, such as [0.1, 1, 10]",
-                    ));
-                }
                 let model = self
                     .fit_all_rows(&changes, chosen)
                     .map_err(|e| self.named(e, "lam_ratio", "lam"))?;

@@ -7,7 +7,7 @@ use crate::engine::{Observer, Progress, Step, Termination};
 use crate::error::{Error, Result};
 use crate::likelihood::Noise;
 use crate::linalg::{Cholesky, Matrix, dot};
-use crate::prior::{EvidencePrior, Factors};
+use crate::prior::EvidencePrior;
 use std::time::Instant;
 
 /// A column whose precision is beyond this is taken out: its prior variance is nothing beside the
@@ -25,6 +25,8 @@ const SHORT: f64 = 1e-2;
 const FLAT: f64 = 1e-3;
 /// Steps without gain after which precisions stand still but for rounding.
 const IDLE: usize = 200;
+/// Columns that may come back in vain, for rounding promised what did not come.
+const VAIN: usize = 10;
 /// Columns whose correlation is this near to 1 are one.
 const EQUAL: f64 = 1e-12;
 
@@ -69,6 +71,8 @@ pub(crate) fn block(
     let (mut trace, mut iterations) = (Vec::new(), 0);
     // Where the precisions stood still last.
     let mut reached = f64::NEG_INFINITY;
+    // The column that came back last, and those that did so in vain.
+    let (mut back, mut closed) = (None, Vec::new());
     // What the precisions and the noise would still gain, where it was asked for.
     let mut left_to_gain = f64::INFINITY;
     // The highest objective with these columns to choose from, and when it was reached.
@@ -152,16 +156,19 @@ pub(crate) fn block(
             active = kept.iter().map(|&i| active[i]).collect();
             reached = f64::NEG_INFINITY;
         } else if stands {
-            let best = remaining(problem, options, &active, &posterior, &objective);
+            if -value <= reached {
+                closed.extend(back);
+            }
+            let best = remaining(problem, options, &active, &closed, &posterior, &objective);
             if best.gain <= options.tol {
                 termination = Termination::Converged;
                 break;
             }
-            if -value <= reached {
+            if closed.len() > VAIN {
                 termination = Termination::Stalled;
                 break;
             }
-            reached = -value;
+            (reached, back) = (reached.max(-value), Some(best.column));
             let place = active.partition_point(|&j| j < best.column);
             active.insert(place, best.column);
             alpha.insert(place, 1.0 / best.variance);
@@ -177,8 +184,18 @@ pub(crate) fn block(
             break;
         }
     }
+    // Where a limit came first, more columns than allowed may be left.
+    let excess = counted(problem, &active).saturating_sub(options.max_terms.unwrap_or(m));
+    if excess > 0 {
+        let out = least(problem, &active, &posterior, &objective, excess);
+        let kept: Vec<usize> = (0..active.len()).filter(|i| !out.contains(i)).collect();
+        alpha = kept.iter().map(|&i| alpha[i]).collect();
+        active = kept.iter().map(|&i| active[i]).collect();
+        posterior = Posterior::new(&restrict(&active), &alpha, beta, observer)?;
+        left_to_gain = f64::INFINITY;
+    }
     let units: Vec<f64> = active.iter().map(|&j| problem.units[j]).collect();
-    let best = remaining(problem, options, &active, &posterior, &objective);
+    let best = remaining(problem, options, &active, &closed, &posterior, &objective);
     let found = Found {
         mean: posterior.mean.clone(),
         covariance: posterior.sigma.clone(),
@@ -276,6 +293,7 @@ fn remaining(
     problem: &Problem<'_>,
     options: &Options,
     active: &[usize],
+    closed: &[usize],
     posterior: &Posterior,
     objective: &Objective<'_>,
 ) -> Candidate {
@@ -287,16 +305,17 @@ fn remaining(
     let noise = 1.0 / posterior.beta;
     let full = options.max_terms.is_some_and(|most| counted(problem, active) >= most);
     let mut best = Candidate { gain: 0.0, column: 0, variance: 0.0 };
+    let size = problem.square.sqrt();
     for j in columns {
-        let of = Factors { s: all.s[j], q: all.q[j], z: all.z.get(j).copied().unwrap_or(0.0) };
-        let is_in = active.binary_search(&j).is_ok() || of.s < super::IN_SPAN * posterior.beta;
-        if is_in || full && Some(j) != problem.uncounted {
+        let is_out = active.binary_search(&j).is_err() && !closed.contains(&j);
+        if !is_out || full && Some(j) != problem.uncounted {
             continue;
         }
+        let Some(of) = all.factors(j, posterior, size) else { continue };
         let variance = objective.prior.best_variance(of, problem.units[j], noise);
         if variance > 0.0 {
             let gain = objective.prior.gain(of, variance, problem.units[j], noise);
-            if gain > best.gain {
+            if gain > best.gain.max(posterior.rounding()) {
                 best = Candidate { gain, column: j, variance };
             }
         }

@@ -407,6 +407,18 @@ const MANY: usize = 100;
 /// Rounds of the search that gain less than this for each term are the last.
 const SEARCH: f64 = 0.02;
 
+/// Where an ascent begins once more while λ follows the terms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Another {
+    /// From many columns at once and the first λ: those that explain something only together gain
+    /// nothing one by one. A sample of the columns would hardly hold both of a pair, so that all
+    /// must be few enough to begin with, unless nothing was found without.
+    Many,
+    /// From the maximum without λ, for which the noise is held: a λ of few terms that take signal
+    /// for noise keeps others out.
+    WithoutLam,
+}
+
 /// A state to come back to.
 #[derive(Clone)]
 struct Saved {
@@ -562,7 +574,9 @@ impl<'a> Ascent<'a> {
             }
             self.all.refresh(&self.posterior);
             let change = self.value() - added.1;
-            let vain = change < closest && (change > -closest || !self.goes_by_rules());
+            // What rounding may have done is no gain.
+            let least = closest.max(self.posterior.rounding());
+            let vain = change < least && (change > -least || !self.goes_by_rules());
             if vain && self.hyper_change <= AT_REST {
                 self.closed.extend(std::mem::take(&mut added.0));
             } else if !added.0.is_empty() {
@@ -635,7 +649,7 @@ impl<'a> Ascent<'a> {
             } else {
                 let columns = self.sorted();
                 let hopeless = !last && best.as_ref().is_some_and(|b| value < b.value - HOPELESS);
-                let vain = value < moved + closest && !self.lam_follows();
+                let vain = value < moved + least && !self.lam_follows();
                 let seen = hopeless || vain || ends.contains(&columns) || self.goes_as_published();
                 let more = !seen && (self.spread()? || self.exchange_some()?);
                 if more {
@@ -669,7 +683,7 @@ impl<'a> Ascent<'a> {
                 noise_only = self.noise_hides_nothing()?;
             }
             let before = best.as_ref().map_or(f64::NEG_INFINITY, |b| b.value);
-            let enough = SEARCH * (1 + self.active.len()) as f64;
+            let enough = SEARCH * (1 + self.active.len()) as f64 + self.posterior.rounding();
             // Where maxima are much alike, little is to be had of others.
             let counts = if few && value > before - NEAR { NEAR_COUNTS } else { 1 };
             failures = if value > before + enough { 0 } else { failures + counts };
@@ -720,17 +734,14 @@ impl<'a> Ascent<'a> {
         Ok(found)
     }
 
-    /// The fit that λ ended with, or a better one from many columns at once and the first λ: those
-    /// that explain something only together gain nothing one by one.
+    /// The fit that λ ended with, or a better one from another start.
     ///
-    /// A λ that follows the terms maximises no one objective. Both ends stand still under the same
-    /// rule, and of such the evidence chooses, as it does where λ goes round in a circle; but the
-    /// second must be clearly better. A sample of the columns would hardly hold both of a pair, so
-    /// that all must be few enough to begin with, unless nothing was found without.
+    /// A λ that follows the terms maximises no one objective. All ends stand still under the same
+    /// rule, and of such the evidence chooses, as it does where λ goes round in a circle; but a
+    /// later one must be clearly better, and leave some of the rows to the noise: with as many
+    /// terms as rows the evidence is high whatever the target.
     fn started_again(&mut self, found: Found, first: Option<f64>) -> Result<Found> {
-        let serves = found.active.is_empty() || self.all.len() <= WORTH_ANOTHER;
-        if !serves
-            || self.goes_as_published()
+        if self.goes_as_published()
             || !self.prior.has_free_hyper()
             || !self.prior.is_exact()
             || self.options.noise != Noise::Estimated
@@ -738,19 +749,49 @@ impl<'a> Ascent<'a> {
         {
             return Ok(found);
         }
-        self.lam_stays = false;
-        self.prior.set_hyper(first.unwrap_or(0.0));
-        self.kick(Kick::Many)?;
-        let mut again = self.run(false, 0)?;
-        if again.termination != Termination::Converged
-            || again.log_evidence < found.log_evidence + CLEARLY
-        {
-            self.prior.set_hyper(found.lam.unwrap_or(0.0));
-            return Ok(found);
+        let mut best = found;
+        for start in [Another::Many, Another::WithoutLam] {
+            let Some(again) = self.start_again(start, first, best.active.is_empty())? else {
+                continue;
+            };
+            if again.termination == Termination::Converged
+                && again.log_evidence >= best.log_evidence + CLEARLY
+                && 2.0 * again.active.len() as f64 <= self.frame.rows()
+            {
+                let iterations = best.iterations + again.iterations;
+                let trace = [best.trace, again.trace].concat();
+                best = Found { iterations, trace, ..again };
+            }
         }
-        again.iterations += found.iterations;
-        again.trace = [found.trace, again.trace].concat();
-        Ok(again)
+        self.prior.set_hyper(best.lam.unwrap_or(0.0));
+        Ok(best)
+    }
+
+    /// The end of another start, where it serves.
+    fn start_again(
+        &mut self,
+        start: Another,
+        first: Option<f64>,
+        empty: bool,
+    ) -> Result<Option<Found>> {
+        match start {
+            Another::Many => {
+                if !empty && self.all.len() > WORTH_ANOTHER {
+                    return Ok(None);
+                }
+                self.prior.set_hyper(first.unwrap_or(0.0));
+                self.kick(Kick::Many)?;
+            }
+            Another::WithoutLam => {
+                self.prior.set_hyper(0.0);
+                self.lam_stays = true;
+                let hold = self.kick(Kick::Afresh { precision: self.options.first_precision })?;
+                self.singly = false;
+                self.run(false, hold)?;
+            }
+        }
+        self.lam_stays = false;
+        self.run(false, 0).map(Some)
     }
 
     /// How closely to settle where there is so much to gain elsewhere.
@@ -996,15 +1037,11 @@ impl<'a> Ascent<'a> {
 
     /// The best variance and gain of an inactive column.
     fn worth_of(&self, j: usize) -> (f64, f64) {
-        let of = Factors {
-            s: self.all.s[j],
-            q: self.all.q[j],
-            z: self.all.z.get(j).copied().unwrap_or(0.0),
-        };
-        // What the active columns span has no s of its own but rounding.
-        if of.s < IN_SPAN * self.posterior.beta {
+        if self.all.q[j].powi(2) <= self.all.s[j] {
             return (0.0, 0.0);
         }
+        let size = self.data.square.sqrt();
+        let Some(of) = self.all.factors(j, &self.posterior, size) else { return (0.0, 0.0) };
         let noise = 1.0 / self.posterior.beta;
         let variance = self.prior.best_variance(of, self.units[j], noise);
         if variance > 0.0 {

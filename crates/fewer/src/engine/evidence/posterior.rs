@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::linalg::{Cholesky, Matrix, axpy, cross_products, dot, square_of_lower};
 
 /// Products of columns of length 1 are known to this.
-const ROUNDING: f64 = 10.0 * f64::EPSILON;
+pub(super) const ROUNDING: f64 = 10.0 * f64::EPSILON;
 
 /// What the data says of the active columns F (of unit length) and the target t.
 #[derive(Debug, Clone, Default)]
@@ -76,7 +76,14 @@ impl Posterior {
             root.column_mut(b).iter_mut().for_each(|v| *v *= spread[b]);
         }
         let sigma = square_of_lower(&root);
-        let mean = (0..k).map(|b| beta * dot(sigma.column(b), &data.cross)).collect();
+        // Through the factor: Σ is too much rounded where columns are nearly dependent.
+        let solve = |right: Vec<f64>| {
+            let mut x: Vec<f64> = right.iter().zip(&spread).map(|(r, s)| r * s).collect();
+            factor.solve(&mut x);
+            x.iter_mut().zip(&spread).for_each(|(x, s)| *x *= s);
+            x
+        };
+        let mean = solve(data.cross.iter().map(|c| beta * c).collect());
         let log_determinant = -factor.log_determinant() - alpha.iter().map(|a| a.ln()).sum::<f64>();
         let mut posterior = Self {
             alpha: alpha.to_vec(),
@@ -87,7 +94,7 @@ impl Posterior {
             log_determinant,
             residual_square: 0.0,
         };
-        posterior.refine(data);
+        posterior.refine(data, solve);
         posterior.measure(data);
         Ok(posterior)
     }
@@ -101,14 +108,12 @@ impl Posterior {
         pulls
     }
 
-    /// One more step to the mean, which takes back what rounding has done to Σ.
-    fn refine(&mut self, data: &Active) {
+    /// One more step to the mean, which takes back what rounding has done to it.
+    fn refine(&mut self, data: &Active, solve: impl Fn(Vec<f64>) -> Vec<f64>) {
         let mut slope = self.pulls(data);
         let own = self.alpha.iter().zip(&self.mean);
         slope.iter_mut().zip(own).for_each(|(s, (a, m))| *s = self.beta * *s - a * m);
-        for (b, mean) in self.mean.iter_mut().enumerate() {
-            *mean += dot(self.sigma.column(b), &slope);
-        }
+        self.mean.iter_mut().zip(solve(slope)).for_each(|(mean, step)| *mean += step);
     }
 
     /// |t − Fμ|² = tᵀt − μᵀFᵀt − μᵀFᵀ(t − Fμ), which is too large, never too small, where μ is not
@@ -118,6 +123,11 @@ impl Posterior {
         let size: f64 = self.mean.iter().map(|m| m.abs()).sum();
         let rounding = ROUNDING * size * size;
         self.residual_square = (data.square - explained).max(0.0).hypot(rounding);
+    }
+
+    /// By how much rounding may move the objective: ½β times what it does to |t − Fμ|².
+    pub fn rounding(&self) -> f64 {
+        0.5 * self.beta * ROUNDING * dot(&self.mean, &self.mean)
     }
 
     /// μᵀAμ.

@@ -109,6 +109,7 @@ impl Ascent<'_> {
             let units = self.active_units();
             let (gradient, curvature) = self.objective().derivatives(&self.posterior, &units);
             let value = self.objective().value(&self.posterior, &units);
+            let tol = tol.max(self.posterior.rounding());
             let Some(next) =
                 self.newton(&units, value, &gradient, &curvature, &mut damping, tol)?
             else {

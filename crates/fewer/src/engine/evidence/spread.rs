@@ -27,7 +27,7 @@ impl Ascent<'_> {
         if k == 0 || k > MOST || !self.prior.is_exact() || self.lam_follows() || known && k < 2 {
             return Ok(false);
         }
-        let value = self.value();
+        let (value, rounding) = (self.value(), self.posterior.rounding());
         // The active columns first, each followed at some distance by its likes.
         let mut chosen = self.active.clone();
         let mut alpha = self.posterior.alpha.clone();
@@ -42,8 +42,9 @@ impl Ascent<'_> {
             return Ok(false);
         }
         let ((kept, noise), reached) = self.settle_among(&chosen, &alpha)?;
-        let many = self.options.max_terms.is_some() && kept.len() > k;
-        if reached < value + WORTH || many {
+        let terms = kept.iter().filter(|c| Some(c.0) != self.uncounted).count();
+        let many = self.options.max_terms.is_some_and(|most| terms > most);
+        if reached < value + WORTH.max(rounding) || many {
             return Ok(false);
         }
         for i in (0..k).rev() {

@@ -1,7 +1,12 @@
 //! S, Q and Z of candidate columns: what adding each of them would do.
 
-use super::posterior::Posterior;
+use super::IN_SPAN;
+use super::posterior::{Posterior, ROUNDING};
 use crate::linalg::{Matrix, axpy, multiply, multiply_upper};
+use crate::prior::Factors;
+
+/// A column whose S is above this part of the noise precision has more than rounding of its own.
+const OUT_OF_SPAN: f64 = 1e-6;
 
 /// S = φᵀC⁻¹φ, Q = φᵀC⁻¹t and Z = φᵀC⁻¹B⁻¹C⁻¹φ of some candidates, and their products with the
 /// active columns.
@@ -60,6 +65,32 @@ impl Statistics {
                 subtract_squares(factor, weights.column(k), &mut self.z);
             }
         }
+    }
+
+    /// What is more than rounding of the factors of a candidate, for a target of length `size`; none
+    /// of one that the active columns span.
+    ///
+    /// With the candidate's weights c = βΣFᵀφ among the active columns, and sizes that are sums of
+    /// absolute values, products known to ε give S/β to ε(1 + |c|)² and Q/β to
+    /// ε(1 + |c|)(|t| + |μ|).
+    pub fn factors(&self, j: usize, posterior: &Posterior, size: f64) -> Option<Factors> {
+        let (s, q) = (self.s[j], self.q[j]);
+        let z = self.z.get(j).copied().unwrap_or(0.0);
+        let beta = posterior.beta;
+        if s > OUT_OF_SPAN * beta {
+            return Some(Factors { s, q, z });
+        }
+        if s < IN_SPAN * beta {
+            return None;
+        }
+        let k = posterior.alpha.len();
+        let products: Vec<f64> = (0..k).map(|b| self.column(b)[j]).collect();
+        let dot = |i: usize| crate::linalg::dot(posterior.sigma.column(i), &products);
+        let within = 1.0 + (0..k).map(|i| (beta * dot(i)).abs()).sum::<f64>();
+        let weights = size + posterior.mean.iter().map(|m| m.abs()).sum::<f64>();
+        let unknown = ROUNDING * beta * within;
+        let q = (q.abs() - unknown * weights).max(0.0);
+        (s > unknown * within).then_some(Factors { s, q, z })
     }
 
     /// What adding candidate column φ does to all of them (eq. 30-31), before the posterior moves:

@@ -2,10 +2,10 @@
 
 use super::posterior::{Active, Posterior};
 use super::statistics::Statistics;
-use super::{IN_SPAN, Options, Problem, Start};
+use super::{Options, Problem, Start};
 use crate::engine::Observer;
 use crate::error::Result;
-use crate::prior::{EvidencePrior, Factors};
+use crate::prior::EvidencePrior;
 
 /// Columns of a block.
 const BLOCK: usize = 1024;
@@ -40,11 +40,11 @@ pub(crate) fn sweep(
         all.refresh(&posterior);
         for (i, &j) in block.iter().enumerate() {
             let like = |k: usize| all.column(k)[i].abs() > 1.0 - options.alignment;
-            let of = Factors { s: all.s[i], q: all.q[i], z: all.z.get(i).copied().unwrap_or(0.0) };
-            let out = full && Some(j) != problem.uncounted || of.s < IN_SPAN * posterior.beta;
-            if out || of.q * of.q <= of.s || (0..active.len()).any(like) {
+            let out = full && Some(j) != problem.uncounted || all.q[i].powi(2) <= all.s[i];
+            if out || (0..active.len()).any(like) {
                 continue;
             }
+            let Some(of) = all.factors(i, &posterior, problem.square.sqrt()) else { continue };
             let variance = prior.best_variance(of, problem.units[j], start.1);
             if variance > 0.0 {
                 gains.push((prior.gain(of, variance, problem.units[j], start.1), j));
