@@ -451,7 +451,9 @@ def test_published_steps(estimator, sinc):
     X, y = sinc
     paper = estimator(basis="rbf", variant="paper").fit(X, y)
     exact = estimator(basis="rbf").fit(X, y)
-    assert paper.noise_std_ == pytest.approx(exact.noise_std_, rel=0.1)
+    # From the maximum without λ more is found than by one action after the other.
+    assert exact.log_evidence_ > paper.log_evidence_ + 3
+    assert exact.noise_std_ < paper.noise_std_
     # With λ given there is one objective, and no step of λ.
     paper = estimator(basis="rbf", variant="paper", lam=0.3).fit(X, y)
     exact = estimator(basis="rbf", lam=0.3).fit(X, y)
