@@ -118,6 +118,7 @@ class EvidenceRegressor(FitsMoments, PosteriorRegressor):
             How precise each row is relative to the others, above 0: the noise of row n has the
             variance ``noise_std_**2 / noise_precision[n]``. Only their ratios matter to the
             weights. It is no sample weight: a row of precision 2 is one row, measured better.
+            Where λ is in units of the noise (`BLS`), that of a row of mean precision is meant.
 
         Returns
         -------
