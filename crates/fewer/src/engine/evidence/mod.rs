@@ -232,7 +232,6 @@ fn from_all(
     found: Found,
 ) -> Result<Found> {
     if problem.dictionary.len() > FEW_ENOUGH_FOR_ALL
-        || options.noise != Noise::Estimated
         || found.noise > LOW_NOISE
         || found.active.is_empty()
         || found.termination != Termination::Converged
@@ -377,6 +376,10 @@ const AT_ONCE: usize = 100;
 /// follows the terms.
 const WORTH_ANOTHER: usize = 30;
 const VARIANCE_AT_ONCE: f64 = 100.0;
+/// How many times as precise as it is known to be noise is held at for a start from nothing.
+const PRECISER: f64 = 10.0;
+/// Of the columns that are too many one in so many goes at a time.
+const THINNED: usize = 8;
 /// A second start must be better by this where λ follows the terms: odds of 20.
 const CLEARLY: f64 = 3.0;
 /// Rounds without success that end this near the best maximum, and for how many each counts.
@@ -525,7 +528,8 @@ impl<'a> Ascent<'a> {
         self.run(search, 0)
     }
 
-    /// Ascends; `search`es on from the first maximum, and holds the noise below so many terms.
+    /// Ascends; `search`es on from the first maximum, and holds the noise where it is below so many
+    /// terms.
     fn run(&mut self, search: bool, hold: usize) -> Result<Found> {
         let options = self.options;
         self.closed.clear();
@@ -537,9 +541,8 @@ impl<'a> Ascent<'a> {
         let mut best: Option<Saved> = None;
         let mut termination = Termination::IterationLimit;
         let (mut gain, mut iterations, mut cycled) = (f64::INFINITY, 0, false);
-        let searches = search && options.noise == Noise::Estimated;
-        // The number of terms up to which the noise is held.
-        let mut hold = if options.noise == Noise::Estimated { hold } else { 0 };
+        let mut hold = hold;
+        let search = search && self.data.square > 0.0;
         // Very few terms that were sought among few candidates are sought no better among all.
         let sought = !self.active.is_empty() && self.active.len() <= VERY_FEW;
         let few =
@@ -565,6 +568,7 @@ impl<'a> Ascent<'a> {
             self.observer.check()?;
             iterations += 1;
             self.hold_noise = self.counted() < hold;
+            self.let_go_of_noise();
             // The first action comes before the first step of the noise.
             if iterations > 1 || !self.acts_singly() {
                 self.settle(settled)?;
@@ -667,7 +671,7 @@ impl<'a> Ascent<'a> {
                 continue;
             }
             let nothing = self.active.is_empty() && best.is_none();
-            if !searches || last || nothing && (!few || tried) {
+            if !search || last || nothing && (!few || tried) {
                 termination = Termination::Converged;
                 break;
             }
@@ -744,7 +748,6 @@ impl<'a> Ascent<'a> {
         if self.goes_as_published()
             || !self.prior.has_free_hyper()
             || !self.prior.is_exact()
-            || self.options.noise != Noise::Estimated
             || found.termination != Termination::Converged
         {
             return Ok(found);
@@ -794,6 +797,16 @@ impl<'a> Ascent<'a> {
         self.run(false, 0).map(Some)
     }
 
+    /// Noise that is known, and was held elsewhere for a round of the search, gets its value back;
+    /// what follows must settle.
+    fn let_go_of_noise(&mut self) {
+        if let Noise::Known(variance) = self.options.noise
+            && !self.hold_noise
+        {
+            self.posterior.beta = 1.0 / variance;
+        }
+    }
+
     /// How closely to settle where there is so much to gain elsewhere.
     fn closeness(&self, gain: f64, closest: f64) -> f64 {
         let (part, loose) =
@@ -822,10 +835,16 @@ impl<'a> Ascent<'a> {
     /// Leaves a maximum; the number of terms up to which the noise is then held.
     fn kick(&mut self, kick: Kick) -> Result<usize> {
         let k = self.active.len();
+        let first = self.options.first_precision;
+        // Where the noise is known, precisions are multiples of its own.
+        let unit = match self.options.noise {
+            Noise::Known(variance) => PRECISER / (variance * first),
+            Noise::Estimated => 1.0,
+        };
         let (precision, part) = match kick {
             Kick::Part { precision, out } => (precision * self.posterior.beta, out),
-            Kick::Afresh { precision } => (precision, 1.0),
-            Kick::Many => (self.options.first_precision, 1.0),
+            Kick::Afresh { precision } => (precision * unit, 1.0),
+            Kick::Many => (first * unit, 1.0),
         };
         self.singly = matches!(kick, Kick::Afresh { .. });
         let mut order = self.by_worth();
@@ -837,11 +856,11 @@ impl<'a> Ascent<'a> {
         order.iter().rev().for_each(|&i| self.remove(i));
         self.posterior.beta = precision.min(self.options.largest_precision);
         let m = self.all.len();
-        let most = self.options.max_terms.unwrap_or(AT_ONCE).min(AT_ONCE).min(m);
-        if matches!(kick, Kick::Many) && most > 0 {
-            let some: Vec<usize> = (0..m).step_by(m.div_ceil(most)).collect();
+        if matches!(kick, Kick::Many) && m > 0 && self.options.max_terms != Some(0) {
+            let some: Vec<usize> = (0..m).step_by(m.div_ceil(AT_ONCE)).collect();
             let alpha = some.len() as f64 / (VARIANCE_AT_ONCE * self.data.square);
             self.activate(&some.into_iter().map(|j| (j, alpha)).collect::<Vec<_>>())?;
+            self.thin_out()?;
         }
         self.refactor()?;
         Ok(match kick {
@@ -849,6 +868,23 @@ impl<'a> Ascent<'a> {
             Kick::Part { .. } => self.counted() + self.active.len() / 4 + 4,
             Kick::Afresh { .. } => FIRST_TERMS,
         })
+    }
+
+    /// Gives up the columns that are worth least until there are no more than `max_terms`, which
+    /// settle between.
+    fn thin_out(&mut self) -> Result<()> {
+        let Some(most) = self.options.max_terms else { return Ok(()) };
+        while self.counted() > most {
+            self.let_go_of_noise();
+            self.settle(LOOSE)?;
+            let surplus = self.counted().saturating_sub(most);
+            let mut out = self.by_worth();
+            out.retain(|&i| Some(self.active[i]) != self.uncounted);
+            out.truncate(surplus.min(1 + self.active.len() / THINNED));
+            out.sort_unstable();
+            out.iter().rev().for_each(|&i| self.remove(i));
+        }
+        Ok(())
     }
 
     /// Positions of the active columns, those first that the objective would miss least.

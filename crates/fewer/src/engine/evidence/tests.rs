@@ -495,8 +495,15 @@ fn every_step_gains_at_known_noise() {
     for mut prior in priors() {
         let noise = Noise::Known(0.01);
         let options = Options { noise, ..Options::default() };
-        let found =
-            maximise(&problem(&sample, &dictionary), &mut *prior, &options, &Silent).unwrap();
+        let found = maximise_from(
+            &problem(&sample, &dictionary),
+            &mut *prior,
+            &options,
+            &Silent,
+            None,
+            false,
+        )
+        .unwrap();
         assert!(found.trace.windows(2).all(|s| s[1].objective <= s[0].objective + 1e-9));
         assert_eq!(found.noise, 0.01);
     }
