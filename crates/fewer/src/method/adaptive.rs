@@ -3,7 +3,7 @@
 
 use super::common::{Common, Shared};
 use super::settings::{Intercept, Variant, check_count};
-use crate::basis::{Family, FixedBasis, Learnt, rounded};
+use crate::basis::{Family, FixedBasis, Learnt, Shape, rounded};
 use crate::data::{Dataset, DenseView, Moments, Units};
 use crate::design::{Columns, DenseColumns};
 use crate::engine::Observer;
@@ -15,10 +15,47 @@ use std::sync::Arc;
 
 /// Values are rounded to 2 to minus this of their deviation. A climb among many maxima magnifies
 /// differences in the last bits, which other units bring, until it ends elsewhere.
-const GRAIN: i32 = 36;
+const GRAIN: i32 = 32;
 
 pub(super) fn grain(deviation: f64) -> f64 {
     (deviation.log2().round() - f64::from(GRAIN)).exp2()
+}
+
+/// Mean and standard deviation to the last bit, whether rows weigh or are repeated; `about` are
+/// they but for rounding. Last bits of these would be in all values that are divided by them.
+fn exact_moments(
+    values: &[f64],
+    weights: Option<&[f64]>,
+    centred: bool,
+    about: (f64, f64),
+) -> (f64, f64) {
+    let power = about.1.log2().round().exp2();
+    if !power.is_normal() {
+        return about;
+    }
+    let weight = |i: usize| weights.map_or(1.0, |w| w[i]);
+    let total: f64 = (0..values.len()).map(weight).sum();
+    // Twice as many digits, as of Dekker 1971: every product and sum with its rounding error.
+    let mean_of = |value: &dyn Fn(f64) -> f64| {
+        let (mut sum, mut rest) = (0.0_f64, 0.0_f64);
+        // Rows of weight zero may hold anything.
+        for (i, v) in values.iter().enumerate().filter(|(i, _)| weight(*i) > 0.0) {
+            let (v, w) = (value(*v), weight(i));
+            let product = v * w;
+            let next = sum + product;
+            let part = next - sum;
+            rest += (sum - (next - part)) + (product - part) + v.mul_add(w, -product);
+            sum = next;
+        }
+        (sum + rest) / total
+    };
+    let mean = if centred {
+        let near = (about.0 / power * 1024.0).round() / 1024.0 * power;
+        near + power * mean_of(&|v| (v - near) / power)
+    } else {
+        0.0
+    };
+    (mean, power * mean_of(&|v| ((v - mean) / power).powi(2)).sqrt())
 }
 
 pub(super) fn check_learning(families: &[Family], starts: usize) -> Result<()> {
@@ -63,8 +100,10 @@ const LITTLE_GAIN: f64 = 1e-6;
 
 /// Inputs as kernels take them.
 pub(super) struct Inputs {
-    /// (n, d) (x − shift)·scale.
+    /// (n, v) (x − shift)·scale of the inputs that vary.
     inner: Matrix,
+    /// (v,) Which these are; the first where none does.
+    varying: Vec<usize>,
     pub shift: Vec<f64>,
     /// 0 for inputs that do not vary.
     pub scale: Vec<f64>,
@@ -96,7 +135,13 @@ impl Inputs {
         let all: Vec<usize> = (0..d).collect();
         let columns = DenseColumns::Borrowed(DenseView::of_columns(x.as_slice(), n, d));
         let moments = Moments::of(&columns, &all, y, weights, false, observer)?;
-        let units = moments.units(true, free);
+        let mut units = moments.units(true, free);
+        for j in 0..d {
+            let about = (units.mean[j], units.deviation[j]);
+            (units.mean[j], units.deviation[j]) = exact_moments(x.column(j), weights, true, about);
+        }
+        let about = (units.target_mean, units.target_deviation);
+        (units.target_mean, units.target_deviation) = exact_moments(y, weights, free, about);
         let names = data.names();
         let too_large = |what: String| Error::Unavailable {
             what,
@@ -132,12 +177,19 @@ impl Inputs {
             .collect();
         // Without a free intercept a feature is itself, not what it is about its mean.
         let shift = if free || !linear { units.mean.clone() } else { vec![0.0; d] };
-        let mut inner = Learnt::inner_inputs(&x, &shift, &scale);
-        for j in (0..d).filter(|&j| scale[j] > 0.0) {
-            let fine = grain(units.deviation[j] * scale[j]);
-            inner.column_mut(j).iter_mut().for_each(|v| *v = (*v / fine).round() * fine + 0.0);
+        // What does not vary would still be part of the steps in which kernels climb.
+        let mut varying: Vec<usize> = (0..d).filter(|&j| scale[j] > 0.0).collect();
+        if varying.is_empty() {
+            varying.push(0);
         }
-        Ok((Self { inner, shift, scale, dropped }, units))
+        let every: Vec<usize> = (0..n).collect();
+        let mut inner =
+            Learnt::inner_inputs(&x, &shift, &scale).part(&every, varying.iter().copied());
+        for (k, &j) in varying.iter().enumerate().filter(|(_, j)| scale[**j] > 0.0) {
+            let fine = grain(units.deviation[j] * scale[j]);
+            inner.column_mut(k).iter_mut().for_each(|v| *v = (*v / fine).round() * fine + 0.0);
+        }
+        Ok((Self { inner, varying, shift, scale, dropped }, units))
     }
 
     /// Whether no input varies.
@@ -173,21 +225,43 @@ impl Inputs {
         Sample { x: Arc::new(x), target, root, weight, count: weight, blame: Vec::new() }
     }
 
-    pub fn learnt(&self, shapes: Vec<crate::basis::Shape>) -> Learnt {
-        Learnt::new(self.shift.clone(), self.scale.clone(), shapes)
+    /// Functions of the inputs that vary as those of all.
+    pub fn learnt(&self, shapes: Vec<Shape>) -> Learnt {
+        let widths = |own: Vec<f64>| if own.len() > 1 { self.spread(&own, 1.0) } else { own };
+        let all = |shape: Shape| match shape {
+            Shape::Linear { feature } => Shape::Linear { feature: self.varying[feature] },
+            Shape::Rbf { centre, width } => {
+                Shape::Rbf { centre: self.spread(&centre, 0.0), width: widths(width) }
+            }
+            Shape::Laplacian { centre, width } => {
+                Shape::Laplacian { centre: self.spread(&centre, 0.0), width: widths(width) }
+            }
+        };
+        Learnt::new(self.shift.clone(), self.scale.clone(), shapes.into_iter().map(all).collect())
+    }
+
+    /// Values of the inputs that vary among those of all.
+    fn spread(&self, values: &[f64], other: f64) -> Vec<f64> {
+        let mut out = vec![other; self.scale.len()];
+        self.varying.iter().zip(values).for_each(|(&j, v)| out[j] = *v);
+        out
     }
 
     /// By how much a sum of learnt functions changes with each input, at the rows of a sample.
     pub fn relevances(&self, learnt: &Learnt, weights: &[f64], rows: &Sample) -> Vec<f64> {
-        learnt.changes(weights, &rows.x, &rows.root)
+        let mut x = Matrix::zeros(rows.x.rows(), self.scale.len());
+        for (k, &j) in self.varying.iter().enumerate() {
+            x.column_mut(j).copy_from_slice(rows.x.column(k));
+        }
+        learnt.changes(weights, &x, &rows.root)
     }
 }
 
-/// The learnt columns as other methods know theirs.
+/// The learnt columns as other methods know theirs; of the target come its mean and deviation.
 pub(super) fn shared<'s>(
     common: &Common,
     data: &'s Dataset<'_>,
-    (y, weights): (&[f64], Option<&[f64]>),
+    (y, weights, of_target): (&[f64], Option<&[f64]>, (f64, f64)),
     fixed: &'s FixedBasis,
     columns: &dyn Columns,
     observer: &'s dyn Observer,
@@ -196,6 +270,7 @@ pub(super) fn shared<'s>(
     let all: Vec<usize> = (0..columns.columns()).collect();
     let moments = Moments::of(columns, &all, y, weights, false, observer)?;
     let mut units = moments.units(free, free);
+    (units.target_mean, units.target_deviation) = of_target;
     units.deviation.fill(1.0);
     let mut squares = moments.in_units(&units).squares;
     if common.fit_intercept == Intercept::Penalised {

@@ -261,7 +261,8 @@ impl AdaptiveRVC {
         let learnt = inputs.learnt(shapes);
         let fixed = FixedBasis::Learnt(learnt.clone());
         let columns = fixed.columns(*data.features(), 0, observer)?;
-        let shared = shared(common, data, (&zeros, weights), &fixed, &*columns, observer)?;
+        let shared =
+            shared(common, data, (&zeros, weights, (0.0, 0.0)), &fixed, &*columns, observer)?;
         let shared = Shared { weight, dropped: inputs.dropped.clone(), ..shared };
         let mut inverse_lengths: Vec<f64> = (0..total).map(|k| learnt.factor(k)).collect();
         inverse_lengths.resize(shared.usable.len(), 1.0);

@@ -70,6 +70,10 @@ impl Bounds {
         Self { low, high, spacing: spacing.min(span), span, varying, widths, held }
     }
 
+    pub(super) fn varies(&self, input: usize) -> bool {
+        self.high[input] > self.low[input]
+    }
+
     /// The square of the range of a function, which the prior of its variance is relative to. An
     /// intercept may be anywhere.
     pub(super) fn unit(&self, shape: &Option<Shape>) -> f64 {

@@ -45,7 +45,8 @@ impl Learner<'_> {
             let log = low + next() * (high - low);
             // Laplacian kernels have no derivative at their centres.
             let off = if self.bounds.held { 0.0 } else { 0.1 * (next() - 0.5) * log.exp() };
-            let centre = (0..d).map(|j| rows.x[(row, j)] + off);
+            let off_in = |j: usize| if self.bounds.varies(j) { off } else { 0.0 };
+            let centre = (0..d).map(|j| rows.x[(row, j)] + off_in(j));
             let parameters: Vec<f64> = centre.chain(std::iter::repeat_n(log, widths)).collect();
             Shape::of(kernels[k % kernels.len()], &parameters, d)
         };
@@ -116,8 +117,7 @@ impl Learner<'_> {
     fn plain(&self) -> Vec<Option<Shape>> {
         let mut open = Vec::new();
         if self.learning.families.contains(&Family::Linear) {
-            let varies = |j: &usize| self.bounds.high[*j] > self.bounds.low[*j];
-            let features = (0..self.bounds.low.len()).filter(varies);
+            let features = (0..self.bounds.low.len()).filter(|&j| self.bounds.varies(j));
             open.extend(features.map(|feature| Some(Shape::Linear { feature })));
         }
         if self.learning.bias {
