@@ -329,10 +329,11 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
                 raise ValueError(f"text in {text}: the model was fitted on columns of numbers")
             self._check_square(array, reset=reset)
             return _data.of_array(_sklearn.checked_array(array, dtype=_FLOATS)), array
-        if not reset and self.model_.table_names is not None:
-            names = ", ".join(f"'{name}'" for name in self.model_.table_names)
+        if not reset and self.model_.needs_table:
+            names = ", ".join(f"'{name}'" for name in self.model_.table_names or ())
             raise ValueError(
-                f"the model was fitted on a data frame with text; give one with the columns {names}"
+                "the model was fitted on a table with text, or with values missing; give a data "
+                f"frame with the columns {names}"
             )
         with _refusing_text("X", "give a data frame, whose text columns become categories, or"):
             array = _sklearn.checked_features(

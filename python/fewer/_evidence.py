@@ -76,8 +76,8 @@ class PosteriorRegressor(Regressor):
         return self.model_.sample_y(x, _count(n_samples), _seed(random_state), noise)
 
 
-class EvidenceRegressor(FitsMoments, PosteriorRegressor):
-    """Base of regressors with a Gaussian posterior and noise of known relative precisions."""
+class HasEvidence(PosteriorRegressor):
+    """Base of regressors that maximise the evidence."""
 
     def __getattr__(self, name: str) -> Any:
         """Say why a fit has no evidence, where it has none."""
@@ -88,6 +88,10 @@ class EvidenceRegressor(FitsMoments, PosteriorRegressor):
                 "up to less than one have none"
             )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+
+class EvidenceRegressor(FitsMoments, HasEvidence):
+    """Base of regressors with a Gaussian posterior and noise of known relative precisions."""
 
     def fit(
         self,

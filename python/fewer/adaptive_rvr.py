@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fewer import _core
 from fewer._base import Intercept, RandomState, Variant
 from fewer._docs import documented
-from fewer._evidence import PosteriorRegressor
+from fewer._evidence import HasEvidence
 from fewer._select import CV, Rule
 from fewer.rvr import Sparsity
 
@@ -19,7 +19,7 @@ Family = Literal["rbf", "laplacian", "linear"]
 
 
 @documented
-class AdaptiveRVR(PosteriorRegressor):
+class AdaptiveRVR(HasEvidence):
     """Relevance vector regression in which each kernel learns its own centre and width.
 
     Kernels are added one after the other where they raise [1]_ ::

@@ -143,7 +143,12 @@ def kernels(estimator: Any, X: Any, y: Any, ax: Axes | None = None) -> Axes:
         raise ValueError(f"X: expected 1 column to draw, found the shape {points.shape}")
     y = column_or_1d(y)
     ax = pyplot.gca() if ax is None else ax
-    x = np.linspace(points.min(), points.max(), 5 * _POINTS)
+    low, high = points.min(), points.max()
+    # Narrow kernels would fall between even points.
+    steps = np.linspace(-3, 3, 25)
+    own = (estimator.centres_[:, :1] + estimator.widths_[:, :1] * steps).ravel()
+    x = np.concatenate([np.linspace(low, high, 5 * _POINTS), own[(own > low) & (own < high)]])
+    x = np.unique(x)
     mean, std = estimator.predict(_like(frame, x[:, np.newaxis]), return_std=True)
     ax.fill_between(x, mean - 2 * std, mean + 2 * std, color="C0", alpha=0.15, linewidth=0)
     ax.scatter(points[:, 0], y, s=8, color="0.5", label="data")

@@ -10,14 +10,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewer._base import Intercept, RandomState
 from fewer._docs import documented
-from fewer._evidence import PosteriorRegressor
+from fewer._evidence import HasEvidence
 from fewer.rvr import Sparsity
 
 Padding = Literal["none", "periodic", "symmetric"]
 
 
 @documented
-class WaveletRVR(PosteriorRegressor):
+class WaveletRVR(HasEvidence):
     """Relevance vector regression with orthonormal wavelets, for equally spaced points.
 
     Wavelets are orthonormal, so that each weight has its best variance in closed form given the

@@ -87,7 +87,7 @@ pub struct Settings {
     #[arg(long, value_parser = ["reference", "symmetric"])]
     parameterization: Option<String>,
     /// The way to the optimum: smlr and rmlr auto, bound or componentwise (to the same one by all);
-    /// rvm, bls and flap fast, or block, which starts from all functions at once
+    /// rvm fast, or block, which starts from all functions at once
     #[arg(long, value_parser = ["auto", "bound", "componentwise", "fast", "block"])]
     solver: Option<String>,
     /// Smlr and rmlr: the order in which the componentwise solver visits weights

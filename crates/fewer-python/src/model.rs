@@ -460,6 +460,12 @@ impl PyModel {
         self.model.encoder().map(|e| e.table_names().map(String::from).collect())
     }
 
+    /// Whether rows must come as a table: some of its columns have words, or gaps to fill.
+    #[getter]
+    fn needs_table(&self) -> bool {
+        self.model.encoder().is_some_and(|e| !e.is_identity())
+    }
+
     /// Name of the target.
     #[getter]
     fn target_name(&self) -> &str {

@@ -13,7 +13,7 @@ use crate::data::Dataset;
 use crate::engine::Observer;
 use crate::engine::evidence::{Learning, LearntShapes, Options, learn};
 use crate::error::{Error, Result};
-use crate::model::{Model, number};
+use crate::model::Model;
 use crate::prior::Ard;
 use serde::{Deserialize, Serialize};
 
@@ -237,10 +237,10 @@ impl AdaptiveRVR {
             price: self.0.sparsity.price(weight),
             as_published: self.0.variant == Variant::Paper,
         };
-        let of_rows = (y, data.weights());
+        let of_rows = (y, data.weights(), (units.target_mean, units.target_deviation));
         let constant = inputs.are_constant();
-        let nothing = constant && !bias || units.target_deviation == 0.0;
-        if nothing || weight - f64::from(u8::from(free)) <= 0.0 {
+        let without_target = units.target_deviation == 0.0;
+        if without_target && self.0.noise.is_none() || weight - f64::from(u8::from(free)) <= 0.0 {
             let fixed = FixedBasis::Learnt(inputs.learnt(Vec::new()));
             let columns = fixed.columns(*data.features(), 0, observer)?;
             let shared = shared(common, data, of_rows, &fixed, &*columns, observer)?;
@@ -293,14 +293,8 @@ impl AdaptiveRVR {
         lengths.resize(found.active.len(), 1.0);
         let mut model = self.evidence().model(&shared, found, &prior, &lengths, noise)?;
         note_ends(&mut model, beyond, learning.rows.different(), self.0.variant);
-        if constant {
+        if constant && !without_target {
             model.report.notes = vec![NO_INPUT_VARIES.into()];
-        } else if model.terms.is_empty() && model.report.notes.is_empty() {
-            model.report.notes.push(format!(
-                "no term is kept: no kernel explains enough of the target to raise the evidence \
-                 with {} rows",
-                number(weight)
-            ));
         }
         let weights: Vec<f64> = model.terms.iter().map(|t| t.weight()).collect();
         model.report.relevances = inputs.relevances(&learnt, &weights, &learning.rows);

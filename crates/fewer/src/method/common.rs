@@ -154,10 +154,11 @@ impl Shared<'_> {
         (last == self.fixed.len()).then_some(last)
     }
 
-    /// The column with the largest product with the target.
+    /// The column with the largest product with the target, the intercept aside.
     pub fn strongest(&self, cross: &[f64]) -> Option<usize> {
         let share = |j: usize| cross[j].abs() / self.squares[j].sqrt();
-        self.usable.iter().copied().max_by(|&a, &b| share(a).total_cmp(&share(b)))
+        let columns = self.usable.iter().copied().filter(|j| Some(*j) != self.bias());
+        columns.max_by(|&a, &b| share(a).total_cmp(&share(b)))
     }
 }
 
@@ -560,6 +561,7 @@ impl Common {
         // The number that the certificate has.
         let left = match outcome.gap {
             Some(gap) => format!("a duality gap of {gap:.1e}"),
+            None if outcome.residual == 0.0 => "parameters that still move".into(),
             None => format!("a residual of {:.1e}", outcome.residual),
         };
         let (limit, value) = match outcome.termination {

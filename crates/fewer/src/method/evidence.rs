@@ -4,6 +4,7 @@ use super::common::{BasisKind, Common, Fitted, Output, Shared, Uncertainty, Want
 use super::em::empty_outcome;
 use super::settings::{Intercept, check_number, with_default};
 use super::student_t::{MakePrior, Nu};
+use crate::basis::FixedBasis;
 use crate::data::{Dataset, Moments, Target};
 use crate::engine::evidence::{
     Dictionary, Found, FromGram, FromRows, Options, Problem, Start, block, maximise, maximise_from,
@@ -13,7 +14,7 @@ use crate::engine::{Observer, Outcome, Silent, Termination};
 use crate::error::{Error, Result};
 use crate::likelihood::Noise;
 use crate::linalg::Matrix;
-use crate::model::{Augmentation, Certificate, CertificateKind, Model};
+use crate::model::{Augmentation, Certificate, CertificateKind, Model, number};
 use crate::prior::{EvidencePrior, Rate};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -283,7 +284,8 @@ impl Evidence<'_> {
     fn in_rounds(&self, data: &Dataset<'_>) -> bool {
         let many = (data.rows() as f64).powi(2) * 8.0 > 0.25 * self.common.memory_limit;
         let all = self.common.centres_on_all_rows() && many;
-        self.common.redraws() || self.rounds && self.solver == EvidenceSolver::Fast && all
+        let many = self.solver == EvidenceSolver::Fast && all;
+        self.rounds && (self.common.redraws() || many)
     }
 
     pub fn fit(
@@ -517,6 +519,39 @@ impl Evidence<'_> {
         Ok(model)
     }
 
+    /// Why candidates that there are were all left out.
+    fn why_no_term(&self, shared: &Shared<'_>, prior: &dyn EvidencePrior, found: &Found) -> String {
+        if shared.units.target_deviation == 0.0 {
+            return why_empty(shared).into();
+        }
+        if found.noise <= NEARLY_NONE && self.noise.is_none() {
+            return "no term is kept: the target is constant, or as good as that".into();
+        }
+        if matches!(shared.fixed, FixedBasis::Learnt(_) | FixedBasis::Wavelets(_)) {
+            return format!(
+                "no term is kept: none explains enough of the target to raise the evidence with {} \
+                 rows",
+                number(shared.weight)
+            );
+        }
+        let Some(j) = shared.strongest(&shared.cross) else { return NO_INPUT_VARIES.into() };
+        let given = [
+            (self.noise.is_some(), "noise"),
+            (prior.price() > 0.0, "sparsity"),
+            (found.lam.is_some() && !prior.has_free_hyper(), "lam"),
+        ];
+        let given: Vec<&str> = given.iter().filter(|g| g.0).map(|g| g.1).collect();
+        let given =
+            if given.is_empty() { String::new() } else { format!(" at this {}", given.join(", ")) };
+        format!(
+            "no term is kept: the strongest column, '{}', explains {:.1} % of the target's \
+             variance by itself, too little to raise the evidence with {} rows{given}",
+            shared.name(j),
+            100.0 * shared.cross[j].powi(2) / (shared.squares[j] * shared.weight),
+            shared.weight
+        )
+    }
+
     pub fn empty(
         &self,
         shared: &Shared<'_>,
@@ -595,27 +630,19 @@ impl Evidence<'_> {
                     .to_string(),
             );
         }
-        if outcome.active.is_empty() && found.termination == Termination::Degenerate {
+        let empty = outcome.active.iter().all(|j| Some(*j) == shared.bias());
+        if empty && found.termination == Termination::Degenerate {
             notes.push(why_empty(shared).into());
-        } else if outcome.active.is_empty()
-            && notes.is_empty()
-            && let Some(j) = shared.strongest(&shared.cross)
-        {
-            let share = shared.cross[j].powi(2) / (shared.squares[j] * shared.weight);
-            notes.push(format!(
-                "no term is kept: the strongest column, '{}', explains {:.1} % of the target's \
-                 variance by itself, too little to raise the evidence with {} rows",
-                shared.name(j),
-                100.0 * share,
-                shared.weight
-            ));
+        } else if empty && notes.is_empty() {
+            notes.push(self.why_no_term(shared, prior, &found));
         }
         let independent = found.covariance.columns() == 1;
         let variance = |k: usize| found.covariance[(k, if independent { 0 } else { k })];
         let spread = |k: usize| found.alpha[k] * variance(k);
         let freedom: f64 = (0..found.alpha.len()).map(|k| 1.0 - spread(k)).sum();
         if noise == Noise::Estimated
-            && (found.noise <= NEARLY_NONE || rows - freedom < 1.0)
+            && (found.noise <= NEARLY_NONE || rows - freedom < 1.0_f64.min(0.1 * rows))
+            && !empty
             && found.termination != Termination::Degenerate
         {
             notes.push(SATURATED.into());
@@ -664,11 +691,11 @@ pub(super) const NO_INPUT_VARIES: &str = "no column varies: the model is a const
 pub(crate) fn why_empty(shared: &Shared<'_>) -> &'static str {
     if shared.units.target_deviation == 0.0 {
         "the target is constant: the model is that constant"
-    } else if shared.usable.is_empty() {
-        NO_INPUT_VARIES
+    } else if shared.weight <= 1.0 {
+        "one row, or weights that add up to one or less, tell nothing but the intercept: the model \
+         is a constant"
     } else {
-        "one row, or weights that add up to one, tell nothing but the intercept: the model is a \
-         constant"
+        NO_INPUT_VARIES
     }
 }
 

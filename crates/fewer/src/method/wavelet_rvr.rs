@@ -189,7 +189,7 @@ impl WaveletRVR {
         }
         if let Some(i) = data.weights().and_then(|w| w.iter().position(|w| *w != 1.0)) {
             return refused(
-                format!("a row {} that weighs other than 1", i + 1),
+                format!("a weight other than 1, as that of row {},", i + 1),
                 "WaveletRVR needs rows of equal weight, which keep wavelets orthogonal; leave \
                  sample weights out, or take AdaptiveRVR or RVR"
                     .into(),
@@ -312,7 +312,7 @@ impl WaveletRVR {
             as_published: false,
         };
         let prior = Ard { price: self.0.sparsity.price(size as f64), as_published: false };
-        if target_deviation == 0.0 || free && size == 1 {
+        if target_deviation == 0.0 && self.0.noise.is_none() || free && size == 1 {
             return evidence.empty(&shared, &prior, &NoiseOfRows::default());
         }
         let noise = evidence.inner_noise(unit, &NoiseOfRows::default())?;
@@ -333,7 +333,8 @@ impl WaveletRVR {
         let found = orthonormal(&problem, &prior, &options, observer)?;
         let mut model = evidence.model(&shared, found, &prior, &lengths, noise)?;
         // Without a price there may be no maximum but the one at which nothing is left.
-        if noise == Noise::Estimated && !is_saturated(&model) && model.terms.len() + 1 >= size {
+        let many = size > 1 && model.terms.len() + 1 >= size;
+        if noise == Noise::Estimated && !is_saturated(&model) && many {
             model.report.notes.push(SATURATED.into());
         }
         if size > signal.points {

@@ -93,6 +93,9 @@ impl Model {
         if augmentation.variance == 0.0 || n == 0 || noise == 0.0 {
             return Ok(None);
         }
+        // In units in which the noise has variance 1: else squares of it might overflow.
+        let variance = noise * noise;
+        let alpha = variance / augmentation.variance;
         let points: Vec<f64> = (0..n).flat_map(|i| kernel.centre(i)).collect();
         let trained = DenseView::by_rows(&points, n, self.features.len())?;
         let mut weighted = self.factors_of_parameters(trained.into())?;
@@ -103,12 +106,11 @@ impl Model {
         let mut sigma = Matrix::zeros(k, k);
         for b in 0..k {
             let column = sigma.column_mut(b).iter_mut().enumerate();
-            column.for_each(|(a, v)| *v = posterior.covariance(a, b));
+            column.for_each(|(a, v)| *v = posterior.covariance(a, b) / variance);
         }
         let here = self.factors_of_parameters(x)?;
         let columns = augmentation.rows.columns(x, 0, &Silent)?;
         let all: Vec<usize> = (0..n).collect();
-        let (beta, alpha) = (noise.powi(-2), 1.0 / augmentation.variance);
         let step = (VALUES / n).clamp(1, 256);
         let one = |block: usize| {
             let rows = block * step..((block + 1) * step).min(x.rows());
@@ -124,9 +126,9 @@ impl Model {
                     phi.iter().enumerate().map(|(i, v)| augmentation.weight(i) * v * v).sum();
                 let own = products.column(r).iter().zip(spread.column(r));
                 let explained: f64 = own.map(|(p, s)| p * s).sum();
-                let sparsity = (beta * square - beta * beta * explained).max(0.0);
+                let sparsity = (square - explained).max(0.0);
                 let reached: f64 = (0..k).map(|a| here[(i, a)] * spread[(a, r)]).sum();
-                (1.0 - beta * reached).powi(2) / (alpha + sparsity)
+                variance * (1.0 - reached).powi(2) / (alpha + sparsity)
             };
             rows.enumerate().map(of_row).collect::<Vec<f64>>()
         };
