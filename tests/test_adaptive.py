@@ -308,3 +308,61 @@ def test_kernels_that_join_and_leave_end(price):
     X, y = rng.normal(size=(200, 13)), rng.normal(size=200)
     model = AdaptiveRVR(parameter_price=price, n_jobs=1).fit(X, y)
     assert model.converged_ and model.n_iter_ < 400
+
+
+def smooth(rows, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(size=(rows, 3))
+    return X, np.sin(6 * X[:, 0]) + X[:, 1] + 0.2 * rng.normal(size=rows)
+
+
+def test_many_rows_may_weigh_be_repeated_or_have_other_units():
+    X, y = smooth(4000)
+    weights = np.random.default_rng(1).integers(0, 3, len(y))
+    model = AdaptiveRVR(max_terms=12).fit(X, y, sample_weight=weights)
+    expected = model.predict(X)
+    repeated = clone(model).fit(np.repeat(X, weights, 0), np.repeat(y, weights))
+    np.testing.assert_allclose(repeated.predict(X), expected, atol=1e-10)
+    scaled = clone(model).fit(1e6 * X, 1e-6 * y - 2e-6, sample_weight=weights)
+    np.testing.assert_allclose(1e6 * scaled.predict(1e6 * X) + 2, expected, atol=1e-10)
+    turned = clone(model).fit(X[::-1], y[::-1], sample_weight=weights[::-1])
+    np.testing.assert_allclose(turned.predict(X), expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("anisotropic", [False, True])
+@pytest.mark.parametrize("families", [["laplacian"], ["rbf", "laplacian", "linear"]])
+def test_a_constant_feature_changes_nothing(families, anisotropic):
+    X, y = smooth(150)
+    wide = np.insert(X, 1, 7.0, axis=1)
+    plain, more = (
+        AdaptiveRVR(families=families, anisotropic=anisotropic).fit(of, y) for of in (X, wide)
+    )
+    np.testing.assert_array_equal(more.predict(wide), plain.predict(X))
+    np.testing.assert_array_equal(np.delete(more.centres_, 1, 1), plain.centres_)
+    np.testing.assert_array_equal(np.delete(more.widths_, 1, 1), plain.widths_)
+    np.testing.assert_array_equal(np.delete(more.feature_relevances_, 1), plain.feature_relevances_)
+    assert more.feature_relevances_[1] == 0
+
+
+@pytest.mark.filterwarnings("ignore::fewer.EmptyModelWarning")
+def test_constants_have_their_evidence_and_say_why():
+    rng = np.random.default_rng(0)
+    x, noise = np.linspace(0, 1, 64)[:, np.newaxis], rng.normal(size=64)
+    constant = AdaptiveRVR().fit(np.ones((64, 2)), noise)
+    assert constant.log_evidence_ == pytest.approx(RVR().fit(np.ones((64, 2)), noise).log_evidence_)
+    assert constant.notes_ == ["no column varies: the model is a constant"]
+    flat = [
+        method.fit(x, np.ones(64))
+        for method in (RVR(noise=0.5), AdaptiveRVR(noise=0.5), WaveletRVR(noise=0.5))
+    ]
+    for model in flat:
+        assert model.notes_ == ["the target is constant: the model is that constant"]
+        assert model.log_evidence_ == pytest.approx(flat[0].log_evidence_)
+    for method in (AdaptiveRVR, WaveletRVR):
+        with pytest.raises(AttributeError, match="give noise"):
+            method().fit(x, np.ones(64)).log_evidence_  # noqa: B018
+        (note,) = method(fit_intercept="penalised").fit(x, np.ones(64)).notes_
+        assert "the target is constant" in note
+    (note,) = AdaptiveRVR().fit(x, noise, sample_weight=np.full(64, 0.01)).notes_
+    assert "one or less" in note
+    assert WaveletRVR(fit_intercept=False).fit([[0.0]], [5.0]).notes_ == []

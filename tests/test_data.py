@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
-from fewer import SparseRegressor, _data
+from fewer import RVR, SparseRegressor, _data
 
 
 def fit(X, y, **params):
@@ -131,7 +131,7 @@ def test_inputs_are_not_copied(case):
     measure = """
 import resource, sys
 import numpy as np
-from fewer import SparseRegressor, _data
+from fewer import RVR, SparseRegressor, _data
 unit = 1 if sys.platform == "darwin" else 1024
 peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
 """
@@ -278,7 +278,7 @@ def test_categories_that_do_not_fit_are_named():
         fit(frame.assign(city=["Oslo", None, *["Bergen"] * 88]), y)
     with pytest.raises(ValueError, match="row 1, column 'dose': the value is missing"):
         fit(frame.assign(dose=[np.nan, *[1.0] * 89]), y)
-    with pytest.raises(ValueError, match="give one with the columns 'city', 'dose'"):
+    with pytest.raises(ValueError, match="with the columns 'city', 'dose'"):
         model.predict(np.zeros((2, 4)))
     with pytest.raises(ValueError, match="takes numbers"):
         fit(frame, y, basis=np.sin)
@@ -311,3 +311,17 @@ def test_a_pandas_frame_of_one_type_is_not_copied(sparse_data):
         array = _data.of_frame(frame)
         assert np.shares_memory(array, frame.to_numpy())
         assert np.shares_memory(_data.of_array(array)[0], array)
+
+
+def test_a_table_of_numbers_alone_needs_no_table(monkeypatch):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(40, 2)), columns=["a", "b"])
+    y = frame["a"] - frame["b"]
+    with monkeypatch.context() as patched:
+        # As the command reads a file.
+        patched.setattr("fewer._data.of_frame", lambda frame: None)
+        model = RVR(basis="linear").fit(frame, y)
+    assert model.model_.table_names == ["a", "b"]
+    with pytest.warns(UserWarning, match="feature names"):
+        told = model.predict(frame.to_numpy())
+    np.testing.assert_allclose(told, model.predict(frame))

@@ -9,6 +9,7 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import ARDRegression
 
 import fewer
@@ -682,3 +683,75 @@ def test_kernels_that_vanish_at_all_rows_are_left_out(method, distance):
         assert with_far.log_evidence_ == pytest.approx(without.log_evidence_, abs=1e-6)
         np.testing.assert_allclose(with_far.predict(X), without.predict(X), rtol=1e-6)
     assert np.all(np.isfinite(with_far.predict(X).astype(float)))
+
+
+@pytest.mark.parametrize("method", [RVR, BLS, FastLaplace])
+@pytest.mark.parametrize("seed", range(4))
+def test_noise_that_is_known_leaves_no_worse_maximum(method, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-10, 10, size=(200, 1))
+    y = np.sinc(X[:, 0] / np.pi) + 0.1 * rng.normal(size=200)
+    model = method(basis="rbf").fit(X, y)
+    told = method(basis="rbf", noise=model.noise_std_).fit(X, y)
+    assert told.converged_
+    assert told.noise_std_ == model.noise_std_
+    # λ that follows the terms has several ends; before, they were up to 15 below.
+    assert told.log_evidence_ > model.log_evidence_ - (0.1 if method is RVR else 4)
+
+
+@pytest.mark.parametrize("most", [2, 3, 4])
+def test_few_terms_may_count_only_together(most):
+    rng = np.random.default_rng(0)
+    shared, apart = rng.normal(size=(2, 200))
+    X = np.column_stack([shared + 0.01 * apart, shared - 0.01 * apart, rng.normal(size=(200, 3))])
+    y = apart + 0.05 * rng.normal(size=200)
+    model = RVR(basis="linear", max_terms=most).fit(X, y)
+    assert model.n_terms_ <= most
+    assert np.all(model.coef_[:2] != 0)
+    assert model.noise_std_ < 0.06
+
+
+@pytest.mark.parametrize("unit", [1e-150, 1e-80, 1e100])
+def test_augmented_deviations_follow_the_units_of_the_target(unit):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 3))
+    y = np.sin(2 * X[:, 0]) * X[:, 1] + 0.2 * rng.normal(size=150)
+    expected = RVR(variance="augmented").fit(X, y).predict(2 * X, return_std=True)[1]
+    scaled = RVR(variance="augmented").fit(X, unit * y).predict(2 * X, return_std=True)[1]
+    np.testing.assert_allclose(scaled / unit, expected, rtol=1e-8)
+
+
+@pytest.mark.parametrize("method", [BLS, FastLaplace])
+def test_candidates_are_drawn_again_by_rvr_alone(method, sinc):
+    with pytest.raises(ValueError, match="RVR with Gaussian noise draws candidates again"):
+        method(basis="rbf", candidates=20, landmarks="redrawn").fit(*sinc)
+
+
+@pytest.mark.filterwarnings("ignore::fewer.EmptyModelWarning")
+@pytest.mark.parametrize(
+    ("settings", "columns", "target", "note"),
+    [
+        ({"fit_intercept": "penalised"}, 0.0, 1.0, "no column varies"),
+        ({"fit_intercept": "penalised"}, 1.0, 0.0, "the target is constant"),
+        ({"noise": 100.0}, 1.0, 1.0, "at this noise"),
+        ({"sparsity": 1e6}, 1.0, 1.0, "at this sparsity"),
+    ],
+)
+def test_empty_models_say_why(settings, columns, target, note):
+    rng = np.random.default_rng(0)
+    X, y = 1 + columns * rng.normal(size=(30, 2)), 5 + target * rng.normal(size=30)
+    model = RVR(basis="linear", **settings).fit(X, y)
+    assert model.n_terms_ == 0
+    assert len(model.notes_) == 1 and note in model.notes_[0]
+
+
+def test_one_row_is_not_explained_exactly():
+    model = FastLaplace(basis="linear", fit_intercept=False).fit([[1.0]], [3.0])
+    assert model.noise_std_ > 1
+    assert model.notes_ == []
+
+
+def test_a_limit_says_what_is_left(sinc):
+    with pytest.warns(ConvergenceWarning) as said:
+        RVR(solver="block", max_iter=1).fit(*sinc)
+    assert "residual of 0" not in str(said[0].message)

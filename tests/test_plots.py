@@ -214,7 +214,7 @@ def test_kernels(figure, tmp_path, families):
     ax = fewer.plots.kernels(model, X, y)
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["data", "fit", "kernels"]
     # The curves under the fit add up to it, trends being drawn about the mean.
-    curves = [line for line in ax.lines if len(line.get_xdata()) == 1000]
+    curves = [line for line in ax.lines if len(line.get_xdata()) >= 1000]
     fit, parts = curves[0], curves[1:]
     assert len(parts) == model.n_terms_
     base = ax.lines[-1].get_ydata()[0]
@@ -225,6 +225,17 @@ def test_kernels(figure, tmp_path, families):
     total = at_mean + sum(part.get_ydata() - base for part in parts)
     np.testing.assert_allclose(total, fit.get_ydata(), atol=1e-9)
     save(figure, tmp_path / "kernels.png")
+
+
+def test_narrow_kernels_are_drawn_whole(figure):
+    x = np.linspace(0, 1000, 3000)
+    spike = np.exp(-(((x - 500.2) / 0.6) ** 2))
+    y = np.sin(x / 100) + 3 * spike + 0.05 * np.random.default_rng(0).normal(size=3000)
+    model = AdaptiveRVR().fit(x[:, np.newaxis], y)
+    ax = fewer.plots.kernels(model, x[:, np.newaxis], y, ax=figure.gca())
+    (fit,) = (line for line in ax.get_lines() if line.get_label() == "fit")
+    drawn = np.interp(x, *fit.get_data())
+    assert np.abs(drawn - model.predict(x[:, np.newaxis])).max() < 0.3
 
 
 def test_kernels_of_others(figure):
