@@ -48,6 +48,30 @@ pub(super) trait WorkingColumns: Sync {
     }
 }
 
+/// Columns whose coefficients are drawn to where they began, by pulls beside those of the residuals.
+pub(super) struct Damped<'a> {
+    pub columns: &'a dyn WorkingColumns,
+    pub pulls: Vec<f64>,
+}
+
+impl WorkingColumns for Damped<'_> {
+    fn pull(&self, k: usize, residuals: &Residuals) -> f64 {
+        self.columns.pull(k, residuals) + self.pulls[k]
+    }
+
+    fn shift(&self, k: usize, step: f64, residuals: &mut Residuals) {
+        self.columns.shift(k, step, residuals);
+    }
+
+    fn products(&self, chosen: &[usize]) -> Option<Gram> {
+        self.columns.products(chosen)
+    }
+
+    fn recentre(&self, residuals: &mut Residuals) {
+        self.columns.recentre(residuals);
+    }
+}
+
 /// ½ Σ w·residual² of residuals that are held times their weights.
 fn half_square(residuals: &Residuals, weights: Option<&[f64]>) -> f64 {
     let Residuals { values, offset, .. } = residuals;
@@ -388,7 +412,7 @@ impl ColumnDescent<'_> {
         let mut decrease = 0.0;
         for &k in order {
             let h = self.squares[k];
-            if h <= 0.0 {
+            if h + self.penalty.l2[k] <= 0.0 {
                 continue;
             }
             let old = beta[k];

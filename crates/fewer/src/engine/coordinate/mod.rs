@@ -111,6 +111,8 @@ pub(crate) struct Coordinate<'a> {
     inexact: f64,
     /// Part of the largest curvature there can be that is added in Newton's steps.
     damping: f64,
+    /// Whether the last step went all the way.
+    went_before: bool,
     /// The rows in single precision, for penalties that are all L2.
     narrow_rows: Option<NarrowRows>,
     /// All columns in single precision, and how many were looked at so far.
@@ -166,6 +168,7 @@ impl<'a> Coordinate<'a> {
             precise: false,
             inexact: 0.0,
             damping: 0.0,
+            went_before: true,
             narrow_rows: None,
             narrow_columns: None,
             looked: 0,

@@ -3,7 +3,7 @@
 //! Each step minimises the second-order model of the likelihood plus the penalty itself, and goes
 //! as far as the objective falls.
 
-use super::columns::{ColumnDescent, MAX_SWEEPS, Residuals, WorkingColumns};
+use super::columns::{ColumnDescent, Damped, MAX_SWEEPS, Residuals, WorkingColumns};
 use super::curved::{Curved, CurvedPacked, CurvedSparse};
 use super::hessian::{Change, Hessian, Values, Working, sparse_members};
 use super::narrow::NarrowWorking;
@@ -22,7 +22,7 @@ const MAX_HALVINGS: usize = 40;
 /// Part of the predicted decrease that a step must keep.
 const ARMIJO: f64 = 1e-4;
 /// Halvings after which a step is damped instead, by this part of the largest curvature at least,
-/// and less by this part after each that went all the way.
+/// and less by this part after two in a row that went all the way.
 const FEW_HALVINGS: usize = 4;
 const LEAST_DAMPING: f64 = 1e-3;
 const LESS_DAMPING: f64 = 0.1;
@@ -76,6 +76,8 @@ const HOLD_PRECISE: f64 = 1e-10;
 
 /// A factor of order k takes k³ over this, in the time that a sparse value takes.
 const FACTOR_SPEED: f64 = 60.0;
+/// Sweeps over products in which a support settles.
+const SETTLING: f64 = 300.0;
 
 fn has_l1(penalty: &Penalty) -> bool {
     penalty.l1.iter().any(|l1| *l1 > 0.0)
@@ -172,7 +174,7 @@ impl Coordinate<'_> {
         };
         let kept: Vec<usize> = (0..variables.len()).filter(|&k| busy(k)).collect();
         if kept.len() as f64 > (1.0 - FEW_IDLE) * variables.len() as f64
-            || self.newton_sweeps_worth(variables) > 0
+            || self.may_sweep(variables)
         {
             return false;
         }
@@ -208,7 +210,7 @@ impl Coordinate<'_> {
             1.. if swept => MAX_SWEEPS,
             worth => worth,
         };
-        if budget == 0 || self.damping > 0.0 {
+        if budget == 0 {
             self.spent = 0.0;
             self.precise |= swept;
             let hessian = self.new_hessian(kept);
@@ -266,6 +268,10 @@ impl Coordinate<'_> {
         let stale = match variables.len() {
             ..=FEW => return None,
             ..=MANY if slow => return None,
+            // What is missing may cost more than it brings.
+            _ if missing > 0.2 && !self.working.is_dense() && self.may_sweep(variables) => {
+                return None;
+            }
             _ if missing > 0.2 || slow => 0.1 * STALE,
             _ => STALE,
         };
@@ -486,7 +492,12 @@ impl Coordinate<'_> {
         let members = sparse_members(self.design, self.intercept_count(), variables);
         let curved = CurvedSparse::at(x, members, &*self.likelihood, self.design.weights());
         let from = (curved.residuals(&*self.likelihood), &curved.squares()[..]);
-        let (mut step, sweeps) = self.step_by_columns(&curved, from, variables, own, budget)?;
+        let start = self.working_values(variables);
+        let mut pulls = vec![0.0; start.len()];
+        let own = &self.damped(own, variables, &start, &mut pulls);
+        let damped = Damped { columns: &curved, pulls };
+        let columns: &dyn WorkingColumns = if self.damping > 0.0 { &damped } else { &curved };
+        let (mut step, sweeps) = self.step_by_columns(columns, from, variables, own, budget)?;
         self.centre(variables, &mut step);
         Ok((step, sweeps))
     }
@@ -515,6 +526,11 @@ impl Coordinate<'_> {
         }
     }
 
+    /// Whether sweeps are tried before second derivatives are made.
+    fn may_sweep(&self, variables: &[usize]) -> bool {
+        self.newton_sweeps_worth(variables) > 0
+    }
+
     /// How many sweeps over the rows cost as much as the second derivatives that are missing.
     fn newton_sweeps_worth(&self, variables: &[usize]) -> usize {
         let (cost, sweep) = match self.design.raw().as_sparse() {
@@ -524,7 +540,11 @@ impl Coordinate<'_> {
                 }
                 let costs = self.working.sparse_costs(self.eta.columns());
                 let kept = variables.iter().filter(|&&v| self.beta[v] != 0.0).count() as f64;
-                (costs.products() + kept.powi(3) / FACTOR_SPEED, costs.sweep)
+                // Where a sweep over the products takes longer than one over the rows, they serve
+                // to solve for the support alone, once it has settled.
+                let own_sweep = kept * variables.len() as f64;
+                let settling = if own_sweep > costs.sweep { SETTLING * own_sweep } else { 0.0 };
+                (costs.products() + kept.powi(3) / FACTOR_SPEED + settling, costs.sweep)
             }
             None => {
                 let all = variables.len() as f64;
@@ -590,7 +610,11 @@ impl Coordinate<'_> {
             self.likelihood.update(&self.eta);
             let change = self.likelihood.value() - value + penalty_at(t) - penalty;
             if change <= ARMIJO * t * predicted.min(0.0) + noise {
-                self.damping = if t == 1.0 { self.damping * LESS_DAMPING } else { self.damping };
+                // The first step after one that failed would fail again with less.
+                if t == 1.0 && self.went_before {
+                    self.damping *= LESS_DAMPING;
+                }
+                self.went_before = t == 1.0;
                 if self.damping < LEAST_DAMPING {
                     self.damping = 0.0;
                 }
@@ -605,6 +629,7 @@ impl Coordinate<'_> {
             }
             t *= 0.5;
         }
+        self.went_before = false;
         if fresh && damps {
             self.damping = (self.damping / LESS_DAMPING).clamp(LEAST_DAMPING, 1.0);
         }
