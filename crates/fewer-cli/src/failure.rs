@@ -102,4 +102,5 @@ impl From<fewer_files::ReadError> for Failure {
         };
         Failure::Input(format!("{error}{hint}"))
     }
+        ("leave out rows with missing values", "fit with --missing drop"),
 }

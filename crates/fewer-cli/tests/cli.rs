@@ -1062,6 +1062,15 @@ fn errors_are_bounded_where_the_theorems_hold() {
     let near = place.json("bound model.json points.csv --gibbs gaussian --delta 0.01 --json");
     assert!(near["notes"][0].as_str().unwrap().contains("not proved"));
     place.refused("bound model.json points.csv --delta 2", &["--delta 2", "between 0 and 1"]);
+    place.put("gaps.csv", "a,b,y\n1,2,u\n2,,v\n3,1,u\n4,5,v\n0,1,u\n2,2,v\n");
+    place.good(
+        "fit gaps.csv --missing mean --method smlr --lam 1 --standardize false --fit-intercept \
+         false --out model.json",
+    );
+    for more in ["", " --multiclass ovr"] {
+        let parts = ["filled in by means", "--missing drop"];
+        place.refused(&format!("bound model.json gaps.csv{more}"), &parts);
+    }
 }
 
 #[test]

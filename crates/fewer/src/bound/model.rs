@@ -5,7 +5,7 @@ use super::{
     GibbsError, Rademacher, bernoulli_inverse, best_rate, exact_error, gaussian_error, margin_loss,
     pac_bayes, rademacher, smallest_laplacian_divergence,
 };
-use crate::data::{Features, Target};
+use crate::data::{Encoder, Features, Target};
 use crate::design::{Columns, Design};
 use crate::engine::{Observer, Silent};
 use crate::error::{Error, Result};
@@ -202,6 +202,13 @@ impl FixedPrior {
             return Err(refused(
                 "standardisation reads the units of the prior off the data: bring the columns to \
                  units that were fixed before, and fit with standardize = false",
+            ));
+        }
+        if model.encoder().is_some_and(Encoder::fills) {
+            return Err(refused(
+                "missing values are filled in by means, or most frequent words, that were read \
+                 off the data: leave out rows with missing values, or fill them in beforehand by \
+                 values that were fixed before",
             ));
         }
         let basis = word("basis").unwrap_or("linear");
