@@ -513,3 +513,23 @@ def test_an_explanation_has_the_standard_error_of_the_intercept(rows):
     model = SMLR(lam=2.0, uncertainty=True).fit(rows, two_classes(rows))
     line = next(x for x in str(model.explain()).split("\n") if x.startswith("(intercept)"))
     assert float(line.split()[2]) == pytest.approx(model.intercept_std_[0], rel=1e-4)
+
+
+def test_intercepts_of_all_classes_have_a_fixed_sum():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(150, 6))
+    y = np.argmax(X[:, :3] + rng.gumbel(size=(150, 3)), 1)
+    settings = {"lam": 2.0, "parameterization": "symmetric", "standardize": False}
+    for shift in (0.0, 3.0):
+        model = RMLR(**settings, uncertainty=True, tol=1e-13).fit(X + shift, y)
+        p = model.predict_proba(X + shift)
+        ones = np.c_[np.ones(150), X + shift]
+        hessian = np.diag(np.tile([0.0] + [2.0] * 6, 3))
+        for a in range(3):
+            for b in range(3):
+                curvature = p[:, a] * ((a == b) - p[:, b])
+                block = np.s_[7 * a : 7 * a + 7, 7 * b : 7 * b + 7]
+                hessian[block] += (ones * curvature[:, None]).T @ ones
+        # The intercepts' sum is the only direction without curvature.
+        expected = np.sqrt(np.diag(np.linalg.pinv(hessian)))[::7]
+        np.testing.assert_allclose(model.intercept_std_, expected, rtol=1e-6)

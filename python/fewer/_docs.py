@@ -223,7 +223,10 @@ covariance_ : ndarray of shape (n_parameters, n_parameters) or None
     weights of `terms_`; of more than two classes, those of one class after those of another,
     weights that are zero left out.
 coef_std_, intercept_std_ : as `coef_` and `intercept_`, or None
-    Where the method has a posterior: its standard deviations, NaN for what is zero.
+    Where the method has a posterior: its standard deviations, NaN for what is zero. Where
+    intercepts of all classes may change by as much without changing a probability (a symmetric
+    parameterisation), their sum is taken for known, and so is that of a column's weights without a
+    penalty.
 objective_ : float
     The objective above at the end.
 certificate_ : Certificate

@@ -64,6 +64,10 @@ impl Objective<'_> {
     }
 
     fn covariance(&self, theta: &[f64]) -> Vec<f64> {
+        inverse(self.hessian(theta), theta.len())
+    }
+
+    fn hessian(&self, theta: &[f64]) -> Vec<f64> {
         let k = theta.len();
         let mut hessian = vec![0.0; k * k];
         for a in 0..k {
@@ -76,7 +80,49 @@ impl Objective<'_> {
             let (up, down) = (at(1.0), at(-1.0));
             (0..k).for_each(|b| hessian[a * k + b] = (up[b] - down[b]) / (2.0 * step));
         }
-        inverse(hessian, k)
+        hessian
+    }
+
+    /// The covariance of parameters of which those of an intercept, or of a column without a
+    /// ridge, sum to what they sum to: that of the others, from which each last one follows.
+    fn covariance_of_fixed_sums(&self, theta: &[f64]) -> Vec<f64> {
+        let k = theta.len();
+        let of = |column| (0..k).filter(move |&a| self.parameters[a].1 == column);
+        let last = |a: usize| {
+            let (_, column, ridge) = self.parameters[a];
+            let shared = of(column).count() == self.classes && ridge == 0.0;
+            of(column).next_back().filter(|_| shared)
+        };
+        let free: Vec<usize> = (0..k).filter(|&a| last(a) != Some(a)).collect();
+        // Each parameter by the free ones.
+        let part = |a: usize, f: usize| match () {
+            _ if a == f => 1.0,
+            _ if last(f) == Some(a) => -1.0,
+            _ => 0.0,
+        };
+        let (hessian, m) = (self.hessian(theta), free.len());
+        let mut reduced = vec![0.0; m * m];
+        for (i, &f) in free.iter().enumerate() {
+            for (j, &g) in free.iter().enumerate() {
+                for a in 0..k {
+                    for b in 0..k {
+                        reduced[i * m + j] += part(a, f) * hessian[a * k + b] * part(b, g);
+                    }
+                }
+            }
+        }
+        let inner = inverse(reduced, m);
+        let mut out = vec![0.0; k * k];
+        for a in 0..k {
+            for b in 0..k {
+                for (i, &f) in free.iter().enumerate() {
+                    for (j, &g) in free.iter().enumerate() {
+                        out[a * k + b] += part(a, f) * inner[i * m + j] * part(b, g);
+                    }
+                }
+            }
+        }
+        out
     }
 }
 
@@ -303,6 +349,51 @@ fn what_cannot_be_told_is_said() {
     }
     let small = SMLR::new().lam(0.0).memory_limit(100.0).uncertainty(true).fit(&data);
     assert!(small.unwrap_err().to_string().contains("memory_limit"));
+}
+
+#[test]
+fn shifts_of_all_classes_have_no_variance() {
+    for (l1_ratio, lam) in [(0.0, 2.0), (0.0, 0.0), (0.5, 2.0), (1.0, 4.0)] {
+        let mut p = Problem::linear(5, 160, 4, 3, 1.0);
+        p.x.iter_mut().for_each(|v| *v += 1.5);
+        let given = labels(&p, 3);
+        let data = Dataset::new(p.view(), Target::labels(given.clone())).unwrap();
+        let method = SMLR::new().lam(lam).l1_ratio(l1_ratio).standardize(false).uncertainty(true);
+        let fit = |which| method.clone().parameterization(which).tol(1e-13).fit(&data).unwrap();
+        let model = fit(Parameterization::Symmetric);
+        let parameters = model.posterior().unwrap().parameters();
+        let theta = parameters.iter().map(|q| match q.term {
+            None => model.intercept_of(q.output),
+            Some(t) => model.terms()[t].weights[q.output],
+        });
+        let theta: Vec<f64> = theta.collect();
+        let parameter = |q: &fewer::model::Parameter| match q.term {
+            None => (q.output, None, 0.0),
+            Some(t) => (q.output, Some(model.terms()[t].index), lam * (1.0 - l1_ratio)),
+        };
+        let objective = Objective {
+            p: &p,
+            codes: given.iter().map(|&c| c as usize).collect(),
+            weights: &vec![1.0; p.rows],
+            parameters: parameters.iter().map(parameter).collect(),
+            classes: 3,
+        };
+        let expected = objective.covariance_of_fixed_sums(&theta);
+        let found = model.covariance().unwrap();
+        let largest = expected.iter().fold(0.0, |a: f64, v| a.max(v.abs()));
+        let off = distance(found.as_slice(), &expected);
+        assert!(off < 1e-6 * largest, "{l1_ratio} {lam}: {off:e} {largest:e}");
+        let errors = model.intercept_errors().unwrap();
+        for (a, q) in parameters.iter().enumerate().filter(|(_, q)| q.term.is_none()) {
+            let error = expected[a * (theta.len() + 1)].sqrt();
+            assert!((errors[q.output].unwrap() / error - 1.0).abs() < 1e-5);
+        }
+        if lam == 0.0 {
+            let moderated = |model: &Model| model.moderated_probabilities(p.view()).unwrap();
+            let (a, b) = (moderated(&model), moderated(&fit(Parameterization::Reference)));
+            assert!(distance(a.as_slice(), b.as_slice()) < 1e-7);
+        }
+    }
 }
 
 /// With hardly any ridge both are the same problem, but for what all classes have in common.

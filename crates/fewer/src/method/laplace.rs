@@ -7,6 +7,7 @@ use crate::engine::{Observer, check_memory};
 use crate::error::Result;
 use crate::likelihood::Smooth;
 use crate::linalg::{Cholesky, Matrix, axpy, cross_products};
+use crate::model::take_out_mean;
 use std::collections::BTreeMap;
 
 /// A pivot of the correlations of the second derivatives counts as zero below this.
@@ -23,6 +24,27 @@ pub(crate) struct Mode<'a> {
     pub curvature: Vec<f64>,
 }
 
+/// (n, outputs) What weights and intercepts say of the rows.
+pub(crate) fn outputs_at(
+    design: &Design<'_>,
+    (active, beta): (&[usize], &[f64]),
+    intercepts: Option<&[f64]>,
+    outputs: usize,
+    columns: usize,
+) -> Matrix {
+    let mut eta = Matrix::zeros(design.rows(), outputs);
+    for output in 0..outputs {
+        let own = active.iter().zip(beta).filter(|(v, _)| **v / columns == output);
+        let (chosen, beta): (Vec<usize>, Vec<f64>) = own.map(|(v, b)| (v % columns, *b)).unzip();
+        let values = eta.column_mut(output);
+        values.copy_from_slice(&design.apply(&chosen, &beta));
+        if let Some(intercepts) = intercepts {
+            values.iter_mut().for_each(|v| *v += intercepts[output]);
+        }
+    }
+    eta
+}
+
 /// The inverse of the second derivatives of the objective at its minimum, or nothing where they
 /// are singular.
 ///
@@ -36,19 +58,9 @@ pub(crate) fn laplace(
 ) -> Result<Option<Uncertainty>> {
     let columns = shared.scale.len();
     let outputs = likelihood.outputs();
-    let mut eta = Matrix::zeros(design.rows(), outputs);
-    for output in 0..outputs {
-        let own = (0..mode.active.len()).filter(|&k| mode.active[k] / columns == output);
-        let (chosen, beta): (Vec<usize>, Vec<f64>) =
-            own.map(|k| (mode.active[k] % columns, mode.beta[k])).unzip();
-        let values = eta.column_mut(output);
-        values.copy_from_slice(&design.apply(&chosen, &beta));
-        if let Some(offset) = &mode.offset {
-            axpy(1.0, offset.column(output), values);
-        }
-        if let Some(intercepts) = mode.intercepts {
-            values.iter_mut().for_each(|v| *v += intercepts[output]);
-        }
+    let mut eta = outputs_at(design, (mode.active, mode.beta), mode.intercepts, outputs, columns);
+    if let Some(offset) = &mode.offset {
+        axpy(1.0, offset.as_slice(), eta.as_mut_slice());
     }
     let free = mode.intercepts.map_or(0, |_| outputs);
     let weights = mode.active.iter().map(|v| (v / columns, Some(v % columns)));
@@ -61,18 +73,24 @@ pub(crate) fn laplace(
     let working = Working { rows: design.rows(), columns, variables, values };
     let mut hessian = hessian.of(&working, shared.observer)?.to_matrix();
     mode.curvature.iter().enumerate().for_each(|(k, c)| hessian[(free + k, free + k)] += c);
+    // Symmetric parameters that may all change by as much at no cost.
+    let mut together: Vec<Vec<usize>> = Vec::new();
     if likelihood.is_symmetric() {
-        hold_mean(&mut hessian, &(0..free).collect::<Vec<_>>());
         let mut of_columns: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for (k, v) in mode.active.iter().enumerate().filter(|(k, _)| mode.curvature[*k] == 0.0) {
             of_columns.entry(v % columns).or_default().push(free + k);
         }
         // With a penalty one of the outputs has no weight.
-        let unpenalised = of_columns.values().filter(|own| own.len() == outputs);
-        unpenalised.for_each(|own| hold_mean(&mut hessian, own));
+        together.extend(of_columns.into_values().filter(|own| own.len() == outputs));
+        if free > 0 {
+            together.push((0..free).collect());
+        }
     }
-    let covariance = inverse(hessian, shared.observer)?;
-    Ok(covariance.map(|covariance| Uncertainty { parameters, covariance }))
+    together.iter().for_each(|own| hold_mean(&mut hessian, own));
+    let Some(mut covariance) = inverse(hessian, shared.observer)? else { return Ok(None) };
+    // What was added is in the covariance as a variance of the mean, which is fixed.
+    together.iter().for_each(|own| take_out_mean(&mut covariance, own));
+    Ok(Some(Uncertainty { parameters, covariance }))
 }
 
 /// Curvature where symmetric parameters, which rise, have none, all of them changing by as much: of

@@ -11,6 +11,7 @@ mod sampled;
 pub(crate) use augmented::Augmentation;
 pub use draws::Draw;
 pub use explain::{Explanation, number, suspected_rows};
+pub(crate) use posterior::take_out_mean;
 pub use posterior::{Interval, Parameter, Posterior};
 pub use report::{Certificate, CertificateKind, DroppedColumn, Report, SuspectedRow};
 pub use sampled::{Diagnostic, Draws};

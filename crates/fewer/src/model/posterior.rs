@@ -123,6 +123,19 @@ impl Posterior {
     }
 }
 
+/// Takes the variance of the mean of some parameters out of a covariance.
+pub(crate) fn take_out_mean(covariance: &mut Matrix, of: &[usize]) {
+    let (n, count) = (covariance.rows(), of.len() as f64);
+    for k in 0..n {
+        let mean = of.iter().map(|&a| covariance[(a, k)]).sum::<f64>() / count;
+        of.iter().for_each(|&a| covariance[(a, k)] -= mean);
+    }
+    for k in 0..n {
+        let mean = of.iter().map(|&a| covariance[(k, a)]).sum::<f64>() / count;
+        of.iter().for_each(|&a| covariance[(k, a)] -= mean);
+    }
+}
+
 /// Covariances of the outputs at a few rows, or their variances alone.
 struct OutputCovariances {
     outputs: usize,
@@ -206,7 +219,8 @@ impl Model {
     }
 
     /// The covariance of intercepts and weights, in the order of
-    /// [`Posterior::parameters`] with intercepts, where every feature is zero, for bases.
+    /// [`Posterior::parameters`] with intercepts, where every feature is zero, for bases. The sum
+    /// of free intercepts of the symmetric form, on which nothing depends, is fixed.
     pub fn covariance(&self) -> Option<Matrix> {
         let posterior = self.posterior.as_ref()?;
         let k = posterior.parameters.len();
@@ -225,7 +239,19 @@ impl Model {
                 }
             }
         }
+        if self.shares_intercept() {
+            let intercepts = posterior.parameters.iter().enumerate();
+            let intercepts = intercepts.filter(|(_, p)| p.term.is_none()).map(|(a, _)| a);
+            take_out_mean(&mut out, &intercepts.collect::<Vec<usize>>());
+        }
         Some(out)
+    }
+
+    /// Whether free intercepts of all classes may change by as much, which changes nothing else.
+    fn shares_intercept(&self) -> bool {
+        self.settings["parameterization"] == "symmetric"
+            && self.settings["fit_intercept"] == true
+            && self.outputs() > 1
     }
 
     /// The posterior standard deviation of each term's weight in each output; none for weights
@@ -240,9 +266,19 @@ impl Model {
         Ok((0..self.terms.len()).map(|t| (0..outputs).map(|k| of(t, k)).collect()).collect())
     }
 
-    /// The posterior standard deviation of each output's intercept; none where it is fixed.
+    /// The posterior standard deviation of each output's intercept; none where it is fixed. The
+    /// sum of free intercepts of the symmetric form, on which nothing depends, is fixed.
     pub fn intercept_errors(&self) -> Result<Vec<Option<f64>>> {
         let posterior = self.posterior_needed("a standard error")?;
+        if self.shares_intercept()
+            && let Some(covariance) = self.covariance()
+        {
+            let of = |output: usize| {
+                let place = posterior.place(Parameter { output, term: None })?;
+                Some(covariance[(place, place)].max(0.0).sqrt())
+            };
+            return Ok((0..self.outputs()).map(of).collect());
+        }
         let of = |output: usize| {
             posterior.place(Parameter { output, term: None })?;
             let range = posterior.of_output(output);
