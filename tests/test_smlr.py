@@ -533,3 +533,33 @@ def test_intercepts_of_all_classes_have_a_fixed_sum():
         # The intercepts' sum is the only direction without curvature.
         expected = np.sqrt(np.diag(np.linalg.pinv(hessian)))[::7]
         np.testing.assert_allclose(model.intercept_std_, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("solver", ["auto", "bound", "componentwise"])
+@pytest.mark.parametrize("parameterization", ["reference", "symmetric"])
+@pytest.mark.parametrize("count", [2, 3])
+def test_separable_classes_are_told_by_margins(solver, parameterization, count):
+    """A slow solver is far from an objective of 0 when it ends."""
+    X = np.random.default_rng(0).normal(size=(300, 4))
+    first, second = np.sort(X[:, :count], axis=1).T[:-3:-1]
+    X = X[first > second + 0.3]
+    y = np.argmax(X[:, :count], axis=1)
+    settings = {"solver": solver, "parameterization": parameterization, "max_iter": 2000}
+    with pytest.warns(fewer.SeparableWarning, match="give a λ above 0") as caught:
+        model = SMLR(lam=0.0, **settings).fit(X, y)
+    assert model.score(X, y) == 1
+    said = str(caught[0].message)
+    assert len(caught) == 1
+    assert "raise" not in said
+    ended = "tol" if model.converged_ else "max_iter = 2000"
+    assert f"these are where {ended} ended the fit" in said
+
+
+def test_paths_say_that_classes_are_separable():
+    X = np.random.default_rng(0).normal(size=(10, 20))
+    with pytest.warns(fewer.SeparableWarning, match=r"1 of 2 fits .*λ = 0.*give a λ above 0"):
+        path = SMLR().path(X, [0, 1] * 5, lams=[1.0, 0.0])
+    assert (path.gaps < 1e-7).all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SMLR().path(X, [0, 1] * 5, lams=[1.0, 0.1])

@@ -441,12 +441,13 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
                 _say(f"{name}: column '{column}' was left out: {reason}")
             for note in self.notes_:
                 _say(f"{name}: {note}")
-        if not self.converged_:
-            warnings.warn(f"{name} has not converged: {notes}", ConvergenceWarning, stacklevel=4)
-        elif self.model_.is_separable:
+        endless = self.model_.is_separable
+        if endless and (self.converged_ or self.lam_ == 0):
             warnings.warn(notes, SeparableWarning, stacklevel=4)
         elif not self.terms_:
             warnings.warn(notes, EmptyModelWarning, stacklevel=4)
+        elif not self.converged_:
+            warnings.warn(f"{name} has not converged: {notes}", ConvergenceWarning, stacklevel=4)
 
     # ---- a fitted model ----
 

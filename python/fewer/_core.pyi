@@ -43,6 +43,8 @@ class Path(TypedDict):
     gaps: NDArray[np.float64]
     n_terms: NDArray[np.uintp]
     converged: NDArray[np.bool_]
+    separable: NDArray[np.bool_]
+    separable_notes: str | None
     names: dict[int, str]
 
 def fit(method: str, settings: str, problem: Problem, folds: Pairs | None = None) -> Model: ...

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from fewer import _core, _select
-from fewer._base import Estimator
+from fewer._base import Estimator, SeparableWarning
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -55,7 +55,16 @@ def fit_path(
         if not len(values):
             raise ValueError("lams: at least one value is expected")
     found = _core.fit_path(estimator._method, json.dumps(settings), problem, values)
-    converged = found["converged"]
+    # More steps do not bring fits to an end that have none.
+    endless = found["separable"]
+    converged = found["converged"] | (endless & (found["lams"] == 0))
+    if endless.any():
+        warnings.warn(
+            f"{np.count_nonzero(endless)} of {len(endless)} fits of the path (the first has "
+            f"λ = {found['lams'][endless][0]:.4g}): {found['separable_notes']}",
+            SeparableWarning,
+            stacklevel=3,
+        )
     if not converged.all():
         warnings.warn(
             f"{np.count_nonzero(~converged)} of {len(converged)} fits of the path have not "

@@ -708,7 +708,9 @@ class SMLRPath(Path):
     n_terms : ndarray of int of shape (n_lams,)
         Numbers of terms kept.
     gaps : ndarray of shape (n_lams,)
-        Duality gaps, as parts of the objective of the empty model.
+        Duality gaps, as parts of the objective of the empty model; where λ is 0, and there is
+        none, the largest relative violation of the conditions of a stationary point, as in
+        `certificate_`.
     names : dict of int to str
         Names of the functions that are kept somewhere on the path, by their positions.
     classes : ndarray of shape (n_classes,)

@@ -140,6 +140,10 @@ pub fn path_to_dict<'py>(py: Python<'py>, models: &[Model]) -> PyResult<Bound<'p
     let converged: Vec<bool> =
         models.iter().map(|m| m.report().termination.is_converged()).collect();
     path.set_item("converged", PyArray1::from_vec(py, converged))?;
+    let separable: Vec<bool> = models.iter().map(|m| m.report().separable).collect();
+    path.set_item("separable", PyArray1::from_vec(py, separable))?;
+    let first = models.iter().find(|m| m.report().separable);
+    path.set_item("separable_notes", first.map(|m| m.report().notes.join("; ")))?;
     path.set_item("names", names)?;
     Ok(path)
 }

@@ -635,8 +635,8 @@ fn no_penalty_on_separable_classes_ends() {
     let x: Vec<f64> = (0..40).map(|i| f64::from(i) - 19.5).collect();
     let view = DenseView::by_rows(&x, 40, 1).unwrap();
     for classes in [2, 3] {
-        let labels = (0..40).map(|i| i * classes / 40);
-        let data = Dataset::new(view, Target::labels(labels)).unwrap();
+        let labels = || (0..40).map(|i| i * classes / 40);
+        let data = Dataset::new(view, Target::labels(labels())).unwrap();
         for (solver, schedule) in solvers() {
             for which in [Parameterization::Reference, Parameterization::Symmetric] {
                 let method = SMLR::new().lam(0.0).parameterization(which).max_iter(200);
@@ -649,9 +649,19 @@ fn no_penalty_on_separable_classes_ends() {
                 let notes = model.report().notes.join("; ");
                 let converged = model.report().termination.is_converged();
                 assert!(converged || !notes.is_empty(), "{solver:?}");
-                // Every row has a probability of more than a half.
-                let apart = model.report().objective < 2f64.ln();
+                let eta = model.decision(view).unwrap();
+                let said = |i: usize| match eta.columns() {
+                    1 => i64::from(eta[(i, 0)] > 0.0),
+                    _ => {
+                        (0..3).max_by(|&a, &b| eta[(i, a)].total_cmp(&eta[(i, b)])).unwrap() as i64
+                    }
+                };
+                let apart = labels().enumerate().all(|(i, label)| said(i) == label);
                 assert_eq!(notes.contains("told apart without error"), apart, "{notes}");
+                assert_eq!(model.report().separable, apart);
+                // More steps would lead nowhere.
+                assert!(!apart || !notes.contains("raise max_iter"), "{notes}");
+                assert!(converged || !apart || notes.contains("max_iter = 200 ended"), "{notes}");
                 assert!(apart || solver != Solver::Auto, "{notes}");
             }
         }

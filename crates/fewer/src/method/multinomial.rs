@@ -3,7 +3,7 @@
 use super::classes::{ClassWeight, check_classes, row_weights};
 use super::common::{Common, Fitted, Output, Shared, Uncertainty, Wanted};
 use super::em::empty_outcome;
-use super::laplace::{Mode, laplace};
+use super::laplace::{Mode, laplace, outputs_at};
 use super::penalised::{
     FewTerms, INEXACT_LAM_MAX, Laid, Lams, WANTED, check_penalty, for_each_lam, penalty_factors,
 };
@@ -12,7 +12,7 @@ use super::symmetric::choose_shifts;
 use crate::data::{Dataset, Target};
 use crate::design::Design;
 use crate::engine::coordinate::{Coordinate, Options, Penalty, RowSpace, Schedule};
-use crate::engine::{Observer, Outcome, bohning};
+use crate::engine::{Observer, Outcome, Termination, bohning};
 use crate::error::{Error, Result};
 use crate::likelihood::Multinomial;
 use crate::linalg::Matrix;
@@ -47,11 +47,11 @@ pub enum Solver {
 }
 
 const SEPARABLE: &str = "the classes are told apart without error, and without a penalty larger \
-                         weights always do it better: these are where tol ended the fit; give a \
-                         λ above 0";
+                         weights always do it better";
 const FREELY_SEPARABLE: &str = "columns without a penalty tell the classes apart without error, and \
-                                larger weights always do it better: these are where tol ended the \
-                                fit; give them penalty factors above 0";
+                                larger weights always do it better";
+/// Margins below this part of the largest output are rounding.
+const MARGIN: f64 = 1e-9;
 const ENDLESS: &str = "the weights have no standard errors: without a penalty no weights are best";
 const SINGULAR: &str = "the weights have no standard errors: terms kept say the same, or classes are \
                         told apart without error; raise λ, or lower l1_ratio";
@@ -220,6 +220,22 @@ impl Classified<'_> {
         std::f64::consts::LN_2 * least
     }
 
+    /// Whether the class of every row that counts leads in these outputs: multiples of them then
+    /// have a −Σ w log p as small as one likes.
+    fn leads(&self, eta: &Matrix) -> bool {
+        let outputs = eta.columns();
+        let largest = eta.as_slice().iter().fold(0.0, |most: f64, v| most.max(v.abs()));
+        // The last class may have no output.
+        let value = |i: usize, c: usize| if c < outputs { eta[(i, c)] } else { 0.0 };
+        let margin = |i: usize| {
+            let others = (0..self.classes).filter(|c| *c != self.codes[i]);
+            let most = others.map(|c| value(i, c)).fold(f64::NEG_INFINITY, f64::max);
+            value(i, self.codes[i]) - most
+        };
+        let counts = |i: &usize| self.weights.is_none_or(|w| w[*i] > 0.0);
+        (0..eta.rows()).filter(counts).all(|i| margin(i) > MARGIN * largest)
+    }
+
     /// What is added to so many outputs.
     fn offset_of(&self, outputs: usize) -> Option<Matrix> {
         let offset = self.offset?;
@@ -365,7 +381,10 @@ impl Fits<'_> {
             exact = outcome.termination.is_converged()
                 || strongest(pulls, true) <= FREE_ROUNDING * strongest(pulls, false);
             slack += FREE_ROUNDING;
-            endless = self.engine.value() < self.problem.data.least_error();
+            let (active, beta) = self.engine.weights();
+            let intercepts = self.intercepts_of(&self.engine);
+            endless = self.engine.value() < self.problem.data.least_error()
+                || self.leads(&active, &beta, &intercepts);
         }
         let largest = slack * self.laid.lam_max(self.engine.pulls()?, shared);
         let lams = lams.values(largest, shared);
@@ -379,14 +398,24 @@ impl Fits<'_> {
                 self.fit(lam)?
             };
             let mut notes = Vec::new();
-            self.problem.settings.common.note_limits(&outcome, &mut notes);
+            let apart = lam == 0.0
+                && (outcome.objective < self.problem.data.least_error()
+                    || self.leads(&outcome.active, &outcome.beta, &intercepts));
+            let separable = apart || endless;
+            // More steps would only make larger weights.
+            if !(separable && lam == 0.0) {
+                self.problem.settings.common.note_limits(&outcome, &mut notes);
+            }
             if !exact {
                 notes.push(INEXACT_LAM_MAX.into());
             }
-            let apart = lam == 0.0 && outcome.objective < self.problem.data.least_error();
-            let separable = apart || endless;
             if separable {
-                notes.push(if lam == 0.0 { SEPARABLE } else { FREELY_SEPARABLE }.into());
+                let (what, hint) = match lam == 0.0 {
+                    true => (SEPARABLE, "give a λ above 0"),
+                    false => (FREELY_SEPARABLE, "give them penalty factors above 0"),
+                };
+                let ended = self.ended_by(outcome.termination);
+                notes.push(format!("{what}: these are where {ended} ended the fit; {hint}"));
             }
             if shared.usable.is_empty() {
                 notes.push("no column varies: the model is a constant".to_string());
@@ -423,6 +452,23 @@ impl Fits<'_> {
             model.report.separable = separable;
             Ok(model)
         })
+    }
+
+    /// Whether weights, by themselves, tell all classes apart.
+    fn leads(&self, active: &[usize], beta: &[f64], intercepts: &[f64]) -> bool {
+        let (outputs, columns) = (self.problem.outputs, self.problem.shared.scale.len());
+        let eta = outputs_at(self.design, (active, beta), Some(intercepts), outputs, columns);
+        self.problem.data.leads(&eta)
+    }
+
+    fn ended_by(&self, termination: Termination) -> String {
+        let common = &self.problem.settings.common;
+        match termination {
+            Termination::IterationLimit => format!("max_iter = {}", common.max_iter),
+            Termination::TimeLimit => format!("max_time = {}", common.max_time.unwrap_or(0.0)),
+            Termination::Stalled => "rounding".into(),
+            Termination::Converged | Termination::Degenerate => "tol".into(),
+        }
     }
 
     /// How sure the data are of the weights, by Laplace's approximation.
