@@ -101,7 +101,8 @@ class OneVsRestBound:
     the rest, the largest output of which wins; and not about the one classifier of all classes.
     Such an ensemble is wrong about a row only where one of its members is, so that its error is at
     most the sum of theirs. The members' bounds hold with probability ``1 - delta / n_classes``
-    each, hence their sum with ``1 - delta``.
+    each, hence their sum with ``1 - delta``. Two classes have one classifier, and its bounds for
+    ``delta``.
 
     Attributes
     ----------

@@ -473,7 +473,8 @@ class SMLR(Classifier):
             against the rest, the largest output of which wins. They are fitted here, on these rows
             and with the parameters and the `lam_` of this classifier, as
             :class:`sklearn.multiclass.OneVsRestClassifier` would. The theorems say nothing of
-            this classifier itself.
+            this classifier itself. Of two classes either against the rest is this classifier, and
+            the bounds are those without `multiclass`.
         gibbs : {"exact", "gaussian", "monte-carlo"}, default="exact"
             How the error of the Gibbs classifier is computed: from its characteristic function,
             as if it were Gaussian (fast), or from draws.

@@ -361,6 +361,22 @@ fn more_classes_are_bounded_by_the_sum_of_each_against_the_rest() {
 }
 
 #[test]
+fn two_classes_are_bounded_once() {
+    let mut random = Random::new(6);
+    let (x, labels) = three_classes(&mut random, 500);
+    let view = DenseView::by_rows(&x, 500, 3).unwrap();
+    let target = Target::labels(labels.iter().map(|l| *l == 1));
+    let model = paper(0.5).fit(&Dataset::new(view, target.clone()).unwrap()).unwrap();
+    let options = BoundOptions::default();
+    let plain = model.risk_bound(view, &target, 0.05, &options).unwrap();
+    let found = model.one_vs_rest_bound(view, &target, 0.05, &options).unwrap();
+    assert_eq!(found.pac_bayes_point, plain.pac_bayes_point);
+    assert_eq!(found.rademacher_point, plain.rademacher_point);
+    assert_eq!(found.point_error, plain.point_error);
+    assert!(found.each.len() == 2 && found.each.iter().all(|e| e.bound == plain));
+}
+
+#[test]
 fn more_classes_are_refused_for_the_reasons_of_two() {
     let mut random = Random::new(6);
     let (x, labels) = three_classes(&mut random, 60);

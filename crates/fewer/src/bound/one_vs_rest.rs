@@ -16,7 +16,7 @@ use serde::Serialize;
 /// model of all classes. Such an ensemble is wrong about a row only where one of its models is: if
 /// all are right, the output of the row's class alone is above 0. So its error is at most the sum
 /// of theirs; their bounds hold with probability 1 − δ/m each for m classes, hence all of them,
-/// and their sum, with probability 1 − δ.
+/// and their sum, with probability 1 − δ. Two classes have one model, and its bound for δ.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OneVsRestBound {
     /// Rows.
@@ -132,6 +132,21 @@ impl Model {
             }
             None => None,
         };
+        if classes.len() == 2 {
+            // Either class against the rest is this model, and is wrong about the same rows.
+            let bound = self.risk_bound_watched(features, labels, delta, options, observer)?;
+            let of_class =
+                |class: &Label| ClassBound { class: class.clone(), bound: bound.clone() };
+            return Ok(OneVsRestBound {
+                rows: bound.rows,
+                delta,
+                point_error: bound.point_error,
+                pac_bayes_point: bound.pac_bayes_point,
+                rademacher_point: bound.rademacher_point,
+                each: classes.iter().map(of_class).collect(),
+                notes: bound.notes,
+            });
+        }
         let part = delta / classes.len() as f64;
         let mut best = vec![(f64::NEG_INFINITY, 0); codes.len()];
         let mut each = Vec::with_capacity(classes.len());
