@@ -563,3 +563,25 @@ def test_paths_say_that_classes_are_separable():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         SMLR().path(X, [0, 1] * 5, lams=[1.0, 0.1])
+
+
+def test_a_tiny_lam_is_named(rows):
+    y = two_classes(rows)
+    with pytest.warns(ConvergenceWarning, match=r"likely cause is λ = 1.0e-16"):
+        SMLR(lam=1e-16).fit(rows, y)
+
+
+def test_errors_name_what_is_taken(rows):
+    y = two_classes(rows)
+    with pytest.raises(ValueError, match="class_weight = 'foo': a dict or 'balanced'"):
+        SMLR(class_weight="foo").fit(rows, y)
+    with pytest.raises(ValueError, match="warm_start = 'yes': True or False"):
+        SMLR(warm_start="yes").fit(rows, y)
+    with pytest.raises(ValueError, match="scoring = accuracy: take error"):
+        SMLR(lam="cv", scoring="accuracy").fit(rows, y)
+    for cls in (SMLRCV, RMLRCV):
+        with pytest.raises(ValueError, match=f"lam = None: {cls.__name__} .* give 'cv'"):
+            cls(lam=None).fit(rows, y)
+    y = np.r_[["alone"], y[1:]]
+    notes = SMLRCV(lams=3).fit(rows, y).selection_.notes
+    assert any("class 'alone' has 1 row," in note for note in notes)

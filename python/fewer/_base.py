@@ -283,7 +283,9 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         settings: dict[str, Any] = self.get_params(deep=False)
         del settings["verbose"]
         settings.pop("class_weight", None)  # it depends on the classes
-        settings.pop("warm_start", None)
+        warm_start = settings.pop("warm_start", False)
+        if not isinstance(warm_start, bool | np.bool_):
+            raise ValueError(f"warm_start = {warm_start!r}: True or False is expected")
         settings["n_jobs"] = _threads(settings["n_jobs"])
         settings["random_state"] = _seed(settings["random_state"])
         if callable(settings.get("basis")):
@@ -444,10 +446,10 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         endless = self.model_.is_separable
         if endless and (self.converged_ or self.lam_ == 0):
             warnings.warn(notes, SeparableWarning, stacklevel=4)
-        elif not self.terms_:
-            warnings.warn(notes, EmptyModelWarning, stacklevel=4)
         elif not self.converged_:
             warnings.warn(f"{name} has not converged: {notes}", ConvergenceWarning, stacklevel=4)
+        elif not self.terms_:
+            warnings.warn(notes, EmptyModelWarning, stacklevel=4)
 
     # ---- a fitted model ----
 
@@ -573,6 +575,16 @@ def _refusing_text(name: str, otherwise: str) -> Iterator[None]:
 class ChosenInFolds:
     """Mixin of estimators that choose λ by cross-validation unless told otherwise."""
 
+    def _folds(self, X: Any, target: _data.Target, groups: Any) -> _select.Pairs | None:
+        params = self.get_params(deep=False)  # type: ignore[attr-defined]
+        if params["lam"] is None and not _select.words_of(params):
+            raise ValueError(
+                f"lam = None: {type(self).__name__} has nothing to choose; give 'cv', a criterion "
+                "such as 'bic', or a number"
+            )
+        folds: _select.Pairs | None = super()._folds(X, target, groups)  # type: ignore[misc]
+        return folds
+
     def _read(self, model: _core.Model) -> None:
         super()._read(model)  # type: ignore[misc]
         selection: _select.Selection | None = self.selection_  # type: ignore[attr-defined]
@@ -662,7 +674,9 @@ class Classifier(ClassifierMixin, Estimator):  # type: ignore[misc]
             y = self.classes_[codes]
             weights = compute_class_weight(dict(self.class_weight), classes=self.classes_, y=y)
             settings["class_weight"] = weights.tolist()
-        elif self.class_weight is None or isinstance(self.class_weight, str):
+        elif self.class_weight is None or (
+            isinstance(self.class_weight, str) and self.class_weight == "balanced"
+        ):
             settings["class_weight"] = self.class_weight
         else:
             raise ValueError(

@@ -51,25 +51,39 @@ impl From<fewer::Error> for Failure {
         match error {
             fewer::Error::Interrupted => Failure::Interrupted,
             fewer::Error::Setting { name, value, expected } => {
-                let flag: String = match name.as_str() {
-                    "n_jobs" => "threads".into(),
-                    "random_state" => "seed".into(),
-                    "cv" => "folds".into(),
-                    "cv_repeats" => "repeats".into(),
-                    "cv_shuffle" => "shuffle".into(),
-                    name => name.replace('_', "-"),
-                };
+                let flag = flag_of(&name);
                 let value = value.trim_matches('"');
                 let given = match (flag.as_str(), value) {
                     // These take no value.
                     ("shuffle" | "positive" | "relaxed", "true") => format!("--{flag}"),
                     (flag, value) => format!("--{flag} {value}"),
                 };
-                Failure::Input(format!("{given}: {}", as_flags(&expected)))
+                let expected = match expected.strip_prefix(OTHER_SETTINGS) {
+                    Some(known) => {
+                        let known = known.split(", ").map(|name| format!("--{}", flag_of(name)));
+                        format!("{OTHER_SETTINGS}{}", known.collect::<Vec<_>>().join(", "))
+                    }
+                    None => as_flags(&expected),
+                };
+                Failure::Input(format!("{given}: {expected}"))
             }
             fewer::Error::Unavailable { .. } => Failure::Input(as_flags(&error.to_string())),
             other => Failure::Input(other.to_string()),
         }
+    }
+}
+
+/// What goes before the names of the settings that there are.
+const OTHER_SETTINGS: &str = "there is no such setting; there are ";
+
+fn flag_of(setting: &str) -> String {
+    match setting {
+        "n_jobs" => "threads".into(),
+        "random_state" => "seed".into(),
+        "cv" => "folds".into(),
+        "cv_repeats" => "repeats".into(),
+        "cv_shuffle" => "shuffle".into(),
+        name => name.replace('_', "-"),
     }
 }
 
@@ -88,6 +102,7 @@ fn as_flags(text: &str) -> String {
         ("multiclass = \"ovr\"; one_vs_rest_bound in Rust", "--multiclass ovr"),
         ("fit with a lam above 0", "fit with a --lam above 0"),
         ("give lam to the fit", "give --lam to the fit"),
+        ("leave out rows with missing values", "fit with --missing drop"),
     ]
     .iter()
     .fold(text.to_string(), |text, (setting, flag)| text.replace(setting, flag))
@@ -102,5 +117,4 @@ impl From<fewer_files::ReadError> for Failure {
         };
         Failure::Input(format!("{error}{hint}"))
     }
-        ("leave out rows with missing values", "fit with --missing drop"),
 }

@@ -1429,7 +1429,10 @@ fn choices_that_make_no_sense() {
         ("fit houses.csv --gamma cv", &["--gamma cv", "--basis rbf"]),
         ("fit houses.csv --method lasso --l1-ratio 2", &["--l1-ratio 2"]),
         ("fit houses.csv --method lasso --penalty-factors 1,2", &["--penalty-factors", "4"]),
-        ("fit houses.csv --positive", &["--positive: there is no such setting"]),
+        (
+            "fit houses.csv --positive",
+            &["--positive: there is no such setting", "--fit-intercept", "--threads"],
+        ),
         ("cv houses.csv --folds 500", &["--folds 500"]),
         ("cv houses.csv --score auc", &["--score auc", "which are scored by rmse"]),
         ("cv houses.csv --svg a.svg", &["--svg draws a search", "--lam cv"]),

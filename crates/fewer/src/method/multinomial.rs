@@ -52,6 +52,8 @@ const FREELY_SEPARABLE: &str = "columns without a penalty tell the classes apart
                                 larger weights always do it better";
 /// Margins below this part of the largest output are rounding.
 const MARGIN: f64 = 1e-9;
+/// Below this part of λ_max rounding hides the penalty.
+const TINY: f64 = 1e-10;
 const ENDLESS: &str = "the weights have no standard errors: without a penalty no weights are best";
 const SINGULAR: &str = "the weights have no standard errors: terms kept say the same, or classes are \
                         told apart without error; raise λ, or lower l1_ratio";
@@ -405,6 +407,13 @@ impl Fits<'_> {
             // More steps would only make larger weights.
             if !(separable && lam == 0.0) {
                 self.problem.settings.common.note_limits(&outcome, &mut notes);
+            }
+            let stalled = outcome.termination == Termination::Stalled;
+            if stalled && lam > 0.0 && lam <= TINY * largest {
+                notes.push(format!(
+                    "the likely cause is λ = {lam:.1e}, so far below λ_max = {largest:.1e} that \
+                     rounding hides the penalty; give a larger λ, or 0 for none"
+                ));
             }
             if !exact {
                 notes.push(INEXACT_LAM_MAX.into());

@@ -134,9 +134,11 @@ impl CrossValidation {
                     rows.iter().for_each(|&i| counts[codes[i]] += 1);
                     if let Some(c) = (0..counts.len()).find(|&c| counts[c] > 0 && counts[c] < *k) {
                         notes.push(format!(
-                            "class '{}' has {} rows, fewer than the {k} folds: some folds have \
+                            "class '{}' has {} {}, fewer than the {k} folds: some folds have \
                              none of them",
-                            classes[c], counts[c]
+                            classes[c],
+                            counts[c],
+                            if counts[c] == 1 { "row" } else { "rows" }
                         ));
                     }
                     (folds, notes)

@@ -333,7 +333,11 @@ impl std::str::FromStr for Score {
     fn from_str(name: &str) -> Result<Self> {
         Score::ALL.into_iter().find(|s| s.name() == name).ok_or_else(|| {
             let known = Score::ALL.map(Score::name).join(", ");
-            Error::setting("scoring", name, format!("one of {known} is expected"))
+            let expected = match name {
+                "accuracy" => "take error, the share of wrong classes: 1 - accuracy".to_string(),
+                _ => format!("one of {known} is expected"),
+            };
+            Error::setting("scoring", name, expected)
         })
     }
 }
