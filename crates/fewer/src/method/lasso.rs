@@ -234,7 +234,7 @@ impl Lasso {
         let space = match (shared.design, laid.ridge(&shared.usable)) {
             (Some(design), Some(l2)) => {
                 let limit = self.0.common.memory_limit as usize;
-                RowSpace::of(design, &shared.usable, l2, 1, limit, shared.observer)?
+                RowSpace::of(design, &shared.usable, l2, 1, true, limit, shared.observer)?
             }
             _ => None,
         };
@@ -469,7 +469,7 @@ impl<'s> Solver<'s> {
         let Shared { design: Some(design), observer, .. } = *self.shared else { return Ok(None) };
         let Some(l2) = self.laid.ridge(kept).filter(|_| lam > 0.0) else { return Ok(None) };
         let limit = self.lasso.0.common.memory_limit as usize;
-        let Some(space) = RowSpace::of(design, kept, l2, 1, limit, observer)? else {
+        let Some(space) = RowSpace::of(design, kept, l2, 1, true, limit, observer)? else {
             return Ok(None);
         };
         let Some(mut engine) = self.engine_of(kept) else { return Ok(None) };

@@ -160,7 +160,7 @@ impl Settings {
             let space = match laid.ridge(&shared.usable).filter(|_| self.solver == Solver::Auto) {
                 Some(l2) => {
                     let limit = self.common.memory_limit as usize;
-                    RowSpace::of(design, &shared.usable, l2, outputs, limit, observer)?
+                    RowSpace::of(design, &shared.usable, l2, outputs, false, limit, observer)?
                 }
                 None => None,
             };
@@ -278,7 +278,7 @@ impl<'s> Problem<'s> {
         let Some(l2) = laid.ridge(kept).filter(|_| auto) else { return Ok(None) };
         let limit = self.settings.common.memory_limit as usize;
         let observer = self.shared.observer;
-        let space = RowSpace::of(design, kept, l2, self.outputs, limit, observer)?;
+        let space = RowSpace::of(design, kept, l2, self.outputs, false, limit, observer)?;
         let Some(space) = space else { return Ok(None) };
         let of_rows = space.design();
         let mut rows = self.engine_on(&of_rows, space.squares(), None, space.usable())?;

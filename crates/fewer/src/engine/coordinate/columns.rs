@@ -2,11 +2,13 @@
 //! sets whose products would take more room than they have rows.
 
 use super::gram::Gram;
+use super::is_past;
 use super::penalty::Penalty;
 use super::quadratic::Quadratic;
 use crate::data::SparseView;
 use crate::engine::{Interrupted, Observer};
 use crate::linalg::{Cholesky, Matrix, axpy, dot, sparse_dot};
+use std::time::Instant;
 
 /// Sweeps after which their steps are extrapolated (Bertrand & Massias 2021).
 const EXTRAPOLATE: usize = 5;
@@ -254,6 +256,8 @@ pub(super) struct ColumnDescent<'a> {
     pub small: usize,
     /// Less than this of the objective is rounding.
     pub rounding: f64,
+    /// When to leave.
+    pub deadline: Option<Instant>,
     pub observer: &'a dyn Observer,
 }
 
@@ -274,7 +278,7 @@ impl ColumnDescent<'_> {
         let mut little = tolerance;
         // The gap is of the first order in the steps, the gain of the second.
         let smallest = 1e-18 * tolerance;
-        while sweeps < budget {
+        while sweeps < budget && !is_past(self.deadline) {
             self.observer.check()?;
             sweeps += 1;
             self.columns.recentre(residuals);
@@ -317,7 +321,7 @@ impl ColumnDescent<'_> {
         for sweep in 1..=budget {
             self.observer.check()?;
             let decrease = self.sweep(support, beta, residuals);
-            if decrease <= little {
+            if decrease <= little || is_past(self.deadline) {
                 return Ok(sweep);
             }
             if history.len() == 1 {

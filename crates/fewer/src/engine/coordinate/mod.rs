@@ -777,7 +777,8 @@ impl<'a> Coordinate<'a> {
         let descent = |columns, residuals: &mut Residuals, beta: &mut [f64]| {
             let small = (self.squares.len() as f64).sqrt().max(64.0) as usize;
             let (rounding, observer) = (ROUNDING * self.null, self.observer);
-            ColumnDescent { columns, squares: &squares, penalty, small, rounding, observer }
+            let (squares, deadline) = (&squares[..], self.deadline);
+            ColumnDescent { columns, squares, penalty, small, rounding, deadline, observer }
                 .solve(beta, residuals, tolerance, budget, done)
         };
         let values: Vec<f64> = match weights {

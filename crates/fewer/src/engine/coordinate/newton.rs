@@ -475,6 +475,7 @@ impl Coordinate<'_> {
             penalty: own,
             small: 0,
             rounding: 0.0,
+            deadline: self.deadline,
             observer: self.observer,
         };
         let (sweeps, _) = descent.solve(&mut beta, &mut residuals, enough, budget, &done)?;

@@ -11,8 +11,11 @@ use crate::linalg::{Cholesky, Matrix};
 
 /// Added to the diagonal of ZZᵀ, as a part of it: rows may depend on each other.
 const DAMPING: [f64; 3] = [1e-14, 1e-12, 1e-10];
-/// Coefficients up to which second derivatives are made and factorised in short time.
-const MOST: usize = 5000;
+/// Coefficients up to which second derivatives are made and factorised in short time, for squared
+/// errors, which need them once, and for likelihoods that need them again and again: there L-BFGS
+/// is faster beyond.
+const MOST_ONCE: usize = 5000;
+const MOST_AGAIN: usize = 2000;
 /// Part of the tolerance that the way by the rows is asked for, and then, should rounding have
 /// left more, once again.
 const PARTS: [f64; 2] = [0.5, 1e-3];
@@ -41,12 +44,14 @@ impl<'a> RowSpace<'a> {
         usable: &'a [usize],
         l2: &'a [f64],
         outputs: usize,
+        quadratic: bool,
         memory_limit: usize,
         observer: &dyn Observer,
     ) -> Result<Option<Self>> {
         let rows = whole.rows();
         let order = rows.saturating_mul(outputs);
-        if usable.len() <= rows || order > MOST || check_memory(order, rows, memory_limit).is_err()
+        let most = if quadratic { MOST_ONCE } else { MOST_AGAIN };
+        if usable.len() <= rows || order > most || check_memory(order, rows, memory_limit).is_err()
         {
             return Ok(None);
         }
