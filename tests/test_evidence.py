@@ -733,6 +733,7 @@ def test_candidates_are_drawn_again_by_rvr_alone(method, sinc):
     [
         ({"fit_intercept": "penalised"}, 0.0, 1.0, "no column varies"),
         ({"fit_intercept": "penalised"}, 1.0, 0.0, "the target is constant"),
+        ({"fit_intercept": "penalised", "noise": 0.1}, 1.0, 0.0, "the target is constant"),
         ({"noise": 100.0}, 1.0, 1.0, "at this noise"),
         ({"sparsity": 1e6}, 1.0, 1.0, "at this sparsity"),
     ],
@@ -755,3 +756,16 @@ def test_a_limit_says_what_is_left(sinc):
     with pytest.warns(ConvergenceWarning) as said:
         RVR(solver="block", max_iter=1).fit(*sinc)
     assert "residual of 0" not in str(said[0].message)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_search_cut_short_ends_at_the_noise_that_is_known():
+    rng = np.random.default_rng(1)
+    X = np.linspace(-10, 10, 60)[:, np.newaxis]
+    y = np.sinc(X[:, 0] / np.pi) + 0.05 * rng.normal(size=60)
+    model = RVR(noise=0.1, gamma=0.3)
+    best = clone(model).fit(X, y).log_evidence_
+    for limit in range(5, 50, 3):
+        cut = clone(model).set_params(max_iter=limit).fit(X, y)
+        assert cut.log_evidence_ < best + 1e-3
+        assert np.all(cut.predict(X, return_std=True)[1] > 0.1)

@@ -21,8 +21,9 @@ pub(super) fn grain(deviation: f64) -> f64 {
     (deviation.log2().round() - f64::from(GRAIN)).exp2()
 }
 
-/// Mean and standard deviation to the last bit, whether rows weigh or are repeated; `about` are
-/// they but for rounding. Last bits of these would be in all values that are divided by them.
+/// Mean and standard deviation, nearly always to the last bit, whether rows have whole weights or
+/// are repeated; `about` are they but for rounding. Last bits of these would be in all values that
+/// are divided by them.
 fn exact_moments(
     values: &[f64],
     weights: Option<&[f64]>,

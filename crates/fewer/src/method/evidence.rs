@@ -524,17 +524,12 @@ impl Evidence<'_> {
         if shared.units.target_deviation == 0.0 {
             return why_empty(shared).into();
         }
-        if found.noise <= NEARLY_NONE && self.noise.is_none() {
+        let share = |j: usize| shared.cross[j].powi(2) / (shared.squares[j] * shared.weight);
+        let by_intercept = shared.bias().filter(|&b| shared.squares[b] > 0.0).map_or(0.0, share);
+        let exactly = found.noise <= NEARLY_NONE && self.noise.is_none();
+        if exactly || by_intercept >= 1.0 - NEARLY_NONE {
             return "no term is kept: the target is constant, or as good as that".into();
         }
-        if matches!(shared.fixed, FixedBasis::Learnt(_) | FixedBasis::Wavelets(_)) {
-            return format!(
-                "no term is kept: none explains enough of the target to raise the evidence with {} \
-                 rows",
-                number(shared.weight)
-            );
-        }
-        let Some(j) = shared.strongest(&shared.cross) else { return NO_INPUT_VARIES.into() };
         let given = [
             (self.noise.is_some(), "noise"),
             (prior.price() > 0.0, "sparsity"),
@@ -543,12 +538,21 @@ impl Evidence<'_> {
         let given: Vec<&str> = given.iter().filter(|g| g.0).map(|g| g.1).collect();
         let given =
             if given.is_empty() { String::new() } else { format!(" at this {}", given.join(", ")) };
+        let rows = number(shared.weight);
+        let learnt = matches!(shared.fixed, FixedBasis::Learnt(_) | FixedBasis::Wavelets(_));
+        // Beside a penalised intercept no column has a share of its own.
+        if learnt || shared.bias().is_some() && shared.strongest(&shared.cross).is_some() {
+            return format!(
+                "no term is kept: none explains enough of the target to raise the evidence with \
+                 {rows} rows{given}"
+            );
+        }
+        let Some(j) = shared.strongest(&shared.cross) else { return NO_INPUT_VARIES.into() };
         format!(
             "no term is kept: the strongest column, '{}', explains {:.1} % of the target's \
-             variance by itself, too little to raise the evidence with {} rows{given}",
+             variance by itself, too little to raise the evidence with {rows} rows{given}",
             shared.name(j),
-            100.0 * shared.cross[j].powi(2) / (shared.squares[j] * shared.weight),
-            shared.weight
+            100.0 * share(j),
         )
     }
 

@@ -404,11 +404,11 @@ impl Fits<'_> {
                 && (outcome.objective < self.problem.data.least_error()
                     || self.leads(&outcome.active, &outcome.beta, &intercepts));
             let separable = apart || endless;
+            let stalled = outcome.termination == Termination::Stalled;
             // More steps would only make larger weights.
-            if !(separable && lam == 0.0) {
+            if !(separable && (lam == 0.0 || stalled)) {
                 self.problem.settings.common.note_limits(&outcome, &mut notes);
             }
-            let stalled = outcome.termination == Termination::Stalled;
             if stalled && lam > 0.0 && lam <= TINY * largest {
                 notes.push(format!(
                     "the likely cause is λ = {lam:.1e}, so far below λ_max = {largest:.1e} that \

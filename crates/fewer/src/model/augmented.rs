@@ -90,11 +90,11 @@ impl Model {
         };
         let FixedBasis::Kernel(kernel) = &augmentation.rows else { return Ok(None) };
         let (n, k) = (kernel.len(), posterior.parameters().len());
-        if augmentation.variance == 0.0 || n == 0 || noise == 0.0 {
+        let variance = noise * noise;
+        if augmentation.variance == 0.0 || n == 0 || !variance.is_normal() {
             return Ok(None);
         }
-        // In units in which the noise has variance 1: else squares of it might overflow.
-        let variance = noise * noise;
+        // In units in which the noise has variance 1, so that no squares of it overflow.
         let alpha = variance / augmentation.variance;
         let points: Vec<f64> = (0..n).flat_map(|i| kernel.centre(i)).collect();
         let trained = DenseView::by_rows(&points, n, self.features.len())?;

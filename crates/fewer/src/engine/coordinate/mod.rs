@@ -112,7 +112,7 @@ pub(crate) struct Coordinate<'a> {
     /// Part of the largest curvature there can be that is added in Newton's steps.
     damping: f64,
     /// Whether the last step went all the way.
-    went_before: bool,
+    took_whole_step: bool,
     /// The rows in single precision, for penalties that are all L2.
     narrow_rows: Option<NarrowRows>,
     /// All columns in single precision, and how many were looked at so far.
@@ -168,7 +168,7 @@ impl<'a> Coordinate<'a> {
             precise: false,
             inexact: 0.0,
             damping: 0.0,
-            went_before: true,
+            took_whole_step: true,
             narrow_rows: None,
             narrow_columns: None,
             looked: 0,

@@ -76,7 +76,7 @@ const HOLD_PRECISE: f64 = 1e-10;
 
 /// A factor of order k takes k³ over this, in the time that a sparse value takes.
 const FACTOR_SPEED: f64 = 60.0;
-/// Sweeps over products in which a support settles.
+/// Sweeps over products in which a support settles, as seen with thousands of words.
 const SETTLING: f64 = 300.0;
 
 fn has_l1(penalty: &Penalty) -> bool {
@@ -268,7 +268,7 @@ impl Coordinate<'_> {
         let stale = match variables.len() {
             ..=FEW => return None,
             ..=MANY if slow => return None,
-            // What is missing may cost more than it brings.
+            // What is missing may cost more than it brings: sweeps do without.
             _ if missing > 0.2 && !self.working.is_dense() && self.may_sweep(variables) => {
                 return None;
             }
@@ -544,7 +544,7 @@ impl Coordinate<'_> {
                 // Where a sweep over the products takes longer than one over the rows, they serve
                 // to solve for the support alone, once it has settled.
                 let own_sweep = kept * variables.len() as f64;
-                let settling = if own_sweep > costs.sweep { SETTLING * own_sweep } else { 0.0 };
+                let settling = SETTLING * (own_sweep - costs.sweep).max(0.0);
                 (costs.products() + kept.powi(3) / FACTOR_SPEED + settling, costs.sweep)
             }
             None => {
@@ -612,12 +612,12 @@ impl Coordinate<'_> {
             let change = self.likelihood.value() - value + penalty_at(t) - penalty;
             if change <= ARMIJO * t * predicted.min(0.0) + noise {
                 // The first step after one that failed would fail again with less.
-                if t == 1.0 && self.went_before {
+                if t == 1.0 && self.took_whole_step {
                     self.damping *= LESS_DAMPING;
                 }
-                self.went_before = t == 1.0;
+                self.took_whole_step = t == 1.0;
                 if self.damping < LEAST_DAMPING {
-                    self.damping = 0.0;
+                    (self.damping, self.took_whole_step) = (0.0, true);
                 }
                 for (k, &v) in variables.iter().enumerate() {
                     let gone = t == 1.0 && self.beta[v] == -step[k];
@@ -630,7 +630,7 @@ impl Coordinate<'_> {
             }
             t *= 0.5;
         }
-        self.went_before = false;
+        self.took_whole_step = false;
         if fresh && damps {
             self.damping = (self.damping / LESS_DAMPING).clamp(LEAST_DAMPING, 1.0);
         }

@@ -639,6 +639,10 @@ impl<'a> Ascent<'a> {
             }
             let value = -objective;
             round += 1;
+            if round > LONGEST_ROUND && self.hold_noise {
+                hold = 0;
+                continue;
+            }
             let acted = if !rests {
                 true
             } else if best.is_some() && !last && round > LONGEST_ROUND {
@@ -723,7 +727,10 @@ impl<'a> Ascent<'a> {
             hold = self.kick(next)?;
             settled = LOOSE.max(closest);
         }
-        if self.posterior.sigma.rows() != self.active.len() {
+        // Where a round was cut short, the noise may still be held.
+        let held = std::mem::take(&mut self.hold_noise);
+        self.let_go_of_noise();
+        if held || self.posterior.sigma.rows() != self.active.len() {
             self.refactor()?;
         }
         if let Some(best) = best.filter(|b| b.value > self.value() + options.tol) {
@@ -749,6 +756,7 @@ impl<'a> Ascent<'a> {
             || !self.prior.has_free_hyper()
             || !self.prior.is_exact()
             || found.termination != Termination::Converged
+            || self.data.square == 0.0
         {
             return Ok(found);
         }
@@ -818,7 +826,8 @@ impl<'a> Ascent<'a> {
     /// less for noise. Told only where rows are many more than columns.
     fn noise_hides_nothing(&self) -> Result<bool> {
         let (m, rows) = (self.all.len(), self.frame.rows());
-        if m > FEW_CANDIDATES || 2.0 * m as f64 > rows {
+        let told = self.options.noise != Noise::Estimated;
+        if told || m > FEW_CANDIDATES || 2.0 * m as f64 > rows {
             return Ok(false);
         }
         let gram = self.dictionary.gram(&(0..m).collect::<Vec<usize>>());
@@ -856,8 +865,11 @@ impl<'a> Ascent<'a> {
         order.iter().rev().for_each(|&i| self.remove(i));
         self.posterior.beta = precision.min(self.options.largest_precision);
         let m = self.all.len();
-        if matches!(kick, Kick::Many) && m > 0 && self.options.max_terms != Some(0) {
-            let some: Vec<usize> = (0..m).step_by(m.div_ceil(AT_ONCE)).collect();
+        // Two vectors for each are what activating them takes.
+        let room = (self.options.memory_limit / (16 * m.max(1))).saturating_sub(1);
+        let most = if self.options.max_terms == Some(0) { 0 } else { AT_ONCE.min(room).min(m) };
+        if matches!(kick, Kick::Many) && most > 0 {
+            let some: Vec<usize> = (0..m).step_by(m.div_ceil(most)).collect();
             let alpha = some.len() as f64 / (VARIANCE_AT_ONCE * self.data.square);
             self.activate(&some.into_iter().map(|j| (j, alpha)).collect::<Vec<_>>())?;
             self.thin_out()?;
