@@ -235,7 +235,7 @@ def test_class_weights_are_row_weights(two):
 @pytest.mark.parametrize(
     ("weight", "message"),
     [
-        ("equal", 'class_weight = "equal": "balanced"'),
+        ("equal", "class_weight = 'equal': a dict or 'balanced' is expected"),
         ([1.0, 2.0], r"class_weight = \[1.0, 2.0\]: a dict or 'balanced'"),
         ({0: -1.0, 1: 1.0}, "class_weight = -1: numbers above 0"),
         ({"a": 1.0}, "not in class_weight"),
