@@ -1,5 +1,7 @@
 //! Cholesky factorisation by panels: it can be interrupted, and threads share its tiles.
 
+use super::products::square_of_upper;
+use super::small::{self, SMALL};
 use super::{Matrix, clear_vector_registers};
 use crate::engine::{Interrupted, Observer};
 use faer::dyn_stack::{MemBuffer, MemStack};
@@ -37,6 +39,10 @@ impl Cholesky {
     ) -> Result<Result<Self, NotPositiveDefinite>, Interrupted> {
         let n = matrix.rows();
         let mut factor = matrix;
+        if n <= SMALL {
+            let found = small::factorise(n, factor.as_mut_slice());
+            return Ok(if found { Ok(Self { factor }) } else { Err(NotPositiveDefinite) });
+        }
         if n <= PANEL {
             let whole = MatMut::from_column_major_slice_mut(factor.as_mut_slice(), n, n);
             return Ok(factorise_block(whole).map(|()| Self { factor }));
@@ -67,6 +73,9 @@ impl Cholesky {
 
     /// Solves M·x = `right` in place.
     pub fn solve(&self, right: &mut [f64]) {
+        if self.order() <= SMALL {
+            return small::solve(self.order(), self.factor.as_slice(), right);
+        }
         self.solve_lower(right);
         self.solve_upper(right);
     }
@@ -129,6 +138,19 @@ impl Cholesky {
             clear_vector_registers();
         }
         inverse
+    }
+
+    /// L⁻ᵀ, upper triangular, with zeros below, and the inverse M⁻¹ = L⁻ᵀL⁻¹.
+    pub fn inverse_with_root(&self) -> (Matrix, Matrix) {
+        let n = self.order();
+        if n > SMALL {
+            let root = self.inverse_factor().transpose();
+            let inverse = square_of_upper(&root);
+            return (root, inverse);
+        }
+        let (mut root, mut inverse) = (Matrix::zeros(n, n), Matrix::zeros(n, n));
+        small::invert(n, self.factor.as_slice(), root.as_mut_slice(), inverse.as_mut_slice());
+        (root, inverse)
     }
 
     /// Gives the storage back.

@@ -57,9 +57,18 @@ impl Matrix {
 
     /// The matrix with rows and columns exchanged.
     pub fn transpose(&self) -> Self {
+        const BLOCK: usize = 16;
         let mut out = Self::zeros(self.columns, self.rows);
-        for j in 0..self.columns {
-            self.column(j).iter().enumerate().for_each(|(i, &v)| out[(j, i)] = v);
+        // Blocks stay in the cache while they are written across.
+        for first in (0..self.columns).step_by(BLOCK) {
+            let columns = first..(first + BLOCK).min(self.columns);
+            for row in (0..self.rows).step_by(BLOCK) {
+                let rows = row..(row + BLOCK).min(self.rows);
+                for j in columns.clone() {
+                    let values = rows.clone().zip(&self.column(j)[rows.clone()]);
+                    values.for_each(|(i, &v)| out.data[j + i * self.columns] = v);
+                }
+            }
         }
         out
     }

@@ -7,6 +7,7 @@ mod cholesky;
 mod matrix;
 mod narrow;
 mod products;
+mod small;
 
 pub use cholesky::{Cholesky, NotPositiveDefinite};
 pub use matrix::{Layout, Matrix, Tile};
@@ -17,8 +18,7 @@ pub use narrow::{
 pub use products::{
     Factor, add_combination, add_gram, add_multiple_of_product, add_outer, add_products,
     add_transpose_products, axpy, cross_products, dot, multiply, multiply_upper, product_of_rows,
-    products_of, products_with, products_with_each, sparse_dot, square_of_lower, symmetrise,
-    weighted_square,
+    products_of, products_with, products_with_each, sparse_dot, symmetrise, weighted_square,
 };
 
 /// Clears the upper halves of the vector registers.

@@ -21,9 +21,9 @@ const TOGETHER: usize = 4;
 
 /// Products of columns with one vector; each is summed in an order fixed by the length.
 // Vectors are written out: the compiler finds ones across the columns, half as fast.
-struct Dots<'a, const COLUMNS: usize> {
-    columns: [&'a [f64]; COLUMNS],
-    v: &'a [f64],
+pub(super) struct Dots<'a, const COLUMNS: usize> {
+    pub columns: [&'a [f64]; COLUMNS],
+    pub v: &'a [f64],
 }
 
 impl<const COLUMNS: usize> pulp::WithSimd for Dots<'_, COLUMNS> {
@@ -510,32 +510,31 @@ pub fn multiply_upper(rows: usize, a: &[f64], b: &Matrix) -> Matrix {
     out
 }
 
-/// wᵀ·w for a lower triangular `w`.
-pub fn square_of_lower(w: &Matrix) -> Matrix {
+/// u·uᵀ for an upper triangular `u`.
+pub(super) fn square_of_upper(u: &Matrix) -> Matrix {
     const PANEL: usize = 64;
-    let order = w.rows();
+    let order = u.rows();
     let mut out = Matrix::zeros(order, order);
-    let whole = MatRef::from_column_major_slice(w.as_slice(), order, order);
+    let whole = MatRef::from_column_major_slice(u.as_slice(), order, order);
     let panels = out.as_mut_slice().par_chunks_mut((order * PANEL).max(1));
     panels.enumerate().for_each(|(p, panel)| {
         let (start, width) = (p * PANEL, panel.len() / order);
-        // On and above the diagonal; rows of w before the panel are zero in its columns.
-        let below = whole.subrows(start, order - start);
-        faer::linalg::matmul::matmul(
-            MatMut::from_column_major_slice_mut(panel, order, width).subrows_mut(0, start + width),
-            Accum::Replace,
-            below.subcols(0, start + width).transpose(),
-            below.subcols(start, width),
-            1.0,
-            Par::Seq,
-        );
+        // On and below the diagonal; columns of u before a row are zero in it.
+        for row in (start..order).step_by(PANEL) {
+            let rows = PANEL.min(order - row);
+            let beyond = whole.subcols(row, order - row);
+            faer::linalg::matmul::matmul(
+                MatMut::from_column_major_slice_mut(panel, order, width).subrows_mut(row, rows),
+                Accum::Replace,
+                beyond.subrows(row, rows),
+                beyond.subrows(start, width).transpose(),
+                1.0,
+                Par::Seq,
+            );
+        }
         clear_vector_registers();
     });
-    for b in 0..order {
-        for a in 0..b {
-            out[(b, a)] = out[(a, b)];
-        }
-    }
+    symmetrise(&mut out);
     out
 }
 

@@ -2,7 +2,7 @@
 
 use crate::engine::Observer;
 use crate::error::{Error, Result};
-use crate::linalg::{Cholesky, Matrix, axpy, cross_products, dot, square_of_lower};
+use crate::linalg::{Cholesky, Matrix, axpy, cross_products, dot};
 
 /// Products of columns of length 1 are known to this.
 pub(super) const ROUNDING: f64 = 10.0 * f64::EPSILON;
@@ -27,7 +27,7 @@ pub(super) struct Posterior {
     pub beta: f64,
     pub sigma: Matrix,
     pub mean: Vec<f64>,
-    /// (k, k) W with Σ = WᵀW; empty once Σ was updated.
+    /// (k, k) R, upper triangular, with Σ = RRᵀ; empty once Σ was updated.
     pub root: Matrix,
     /// log |Σ|.
     pub log_determinant: f64,
@@ -48,14 +48,15 @@ impl Posterior {
     /// for precisions of any size.
     pub fn new(data: &Active, alpha: &[f64], beta: f64, observer: &dyn Observer) -> Result<Self> {
         let k = alpha.len();
-        let spread: Vec<f64> = alpha.iter().map(|a| a.powf(-0.5)).collect();
+        let spread: Vec<f64> = alpha.iter().map(|a| 1.0 / a.sqrt()).collect();
         let scaled = |ridge: f64| {
-            let mut matrix = data.gram.clone();
+            let mut matrix = Matrix::zeros(k, k);
             for b in 0..k {
-                let column = matrix.column_mut(b);
                 let factor = beta * spread[b];
-                column.iter_mut().zip(&spread).for_each(|(v, s)| *v *= factor * s);
-                column[b] += 1.0 + ridge;
+                let column = matrix.column_mut(b)[b..].iter_mut();
+                let of = data.gram.column(b)[b..].iter().zip(&spread[b..]);
+                column.zip(of).for_each(|(v, (g, s))| *v = g * (factor * s));
+                matrix[(b, b)] += 1.0 + ridge;
             }
             matrix
         };
@@ -71,11 +72,13 @@ impl Posterior {
                 Err(_) => ridge = (10.0 * ridge).max(1e-12 * beta / alpha_min(alpha)),
             }
         };
-        let mut root = factor.inverse_factor();
+        let (mut root, mut sigma) = factor.inverse_with_root();
         for b in 0..k {
-            root.column_mut(b).iter_mut().for_each(|v| *v *= spread[b]);
+            let rows = root.column_mut(b)[..=b].iter_mut().zip(&spread);
+            rows.for_each(|(v, s)| *v *= s);
+            let both = sigma.column_mut(b).iter_mut().zip(&spread);
+            both.for_each(|(v, s)| *v *= s * spread[b]);
         }
-        let sigma = square_of_lower(&root);
         // Through the factor: Σ is too much rounded where columns are nearly dependent.
         let solve = |right: Vec<f64>| {
             let mut x: Vec<f64> = right.iter().zip(&spread).map(|(r, s)| r * s).collect();

@@ -51,8 +51,8 @@ impl Statistics {
         let (m, beta) = (self.len(), posterior.beta);
         self.s.fill(beta);
         self.q.iter_mut().zip(&self.cross).for_each(|(q, c)| *q = beta * c);
-        // βFᵀφ through W, so that S is β minus a sum of squares.
-        let projected = multiply_upper(m, &self.products, &posterior.root.transpose());
+        // βFᵀφ through R, so that S is β minus a sum of squares.
+        let projected = multiply_upper(m, &self.products, &posterior.root);
         for k in 0..posterior.alpha.len() {
             subtract_squares(beta * beta, projected.column(k), &mut self.s);
             axpy(-beta * posterior.mean[k], &self.products[k * m..][..m], &mut self.q);
