@@ -25,7 +25,7 @@ pub struct Design<'a> {
 }
 
 /// Vectors that stay in cache while columns are multiplied by all of them.
-const FEW: usize = 32;
+const FEW: usize = 10;
 
 /// Centres up to so many scales away cost at most three digits of a sum.
 const NEAR: f64 = 1e3;

@@ -148,9 +148,7 @@ impl Cholesky {
             let inverse = square_of_upper(&root);
             return (root, inverse);
         }
-        let (mut root, mut inverse) = (Matrix::zeros(n, n), Matrix::zeros(n, n));
-        small::invert(n, self.factor.as_slice(), root.as_mut_slice(), inverse.as_mut_slice());
-        (root, inverse)
+        small::invert(n, self.factor.as_slice())
     }
 
     /// Gives the storage back.

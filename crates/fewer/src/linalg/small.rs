@@ -1,6 +1,7 @@
 //! Factors and inverses of matrices so small that blocks of a library cost more than the
 //! arithmetic in them.
 
+use super::Matrix;
 use super::products::Dots;
 use pulp::{Simd, WithSimd};
 
@@ -27,18 +28,25 @@ impl Padded {
 
     /// The lower triangle of a matrix.
     fn lower_of<S: Simd>(order: usize, matrix: &[f64]) -> Self {
-        let mut padded = Self::zeros::<S>(order);
+        let apart = order.next_multiple_of(VECTORS * S::F64_LANES);
+        let size = apart * order.next_multiple_of(COLUMNS);
+        let mut values = Vec::with_capacity(size);
         for j in 0..order {
-            let column = &mut padded.values[j * padded.apart..][j..order];
-            column.copy_from_slice(&matrix[j * order..][j..order]);
+            values.resize(j * apart + j, 0.0);
+            values.extend_from_slice(&matrix[j * order..][j..order]);
         }
-        padded
+        values.resize(size, 0.0);
+        Self { order, apart, values }
     }
 
-    fn copy_to(&self, out: &mut [f64]) {
-        for (j, out) in out.chunks_exact_mut(self.order.max(1)).enumerate() {
-            out.copy_from_slice(&self.values[j * self.apart..][..self.order]);
-        }
+    fn columns(&self) -> impl Iterator<Item = &[f64]> {
+        (0..self.order).map(|j| &self.values[j * self.apart..][..self.order])
+    }
+
+    fn into_matrix(self) -> Matrix {
+        let mut values = Vec::with_capacity(self.order * self.order);
+        self.columns().for_each(|column| values.extend_from_slice(column));
+        Matrix::from_columns(self.order, self.order, values)
     }
 }
 
@@ -139,28 +147,27 @@ impl WithSimd for Factorise<'_> {
                 }
             }
         }
-        padded.copy_to(self.matrix);
+        let columns = self.matrix.chunks_exact_mut(order.max(1)).zip(padded.columns());
+        columns.for_each(|(out, column)| out.copy_from_slice(column));
         true
     }
 }
 
 /// L⁻ᵀ of a lower factor, upper triangular with zeros below, and L⁻ᵀL⁻¹.
-pub(super) fn invert(order: usize, factor: &[f64], root: &mut [f64], inverse: &mut [f64]) {
-    pulp::Arch::new().dispatch(Invert { order, factor, root, inverse })
+pub(super) fn invert(order: usize, factor: &[f64]) -> (Matrix, Matrix) {
+    pulp::Arch::new().dispatch(Invert { order, factor })
 }
 
 struct Invert<'a> {
     order: usize,
     factor: &'a [f64],
-    root: &'a mut [f64],
-    inverse: &'a mut [f64],
 }
 
 impl WithSimd for Invert<'_> {
-    type Output = ();
+    type Output = (Matrix, Matrix);
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
+    fn with_simd<S: Simd>(self, simd: S) -> (Matrix, Matrix) {
         let order = self.order;
         let lower = Padded::lower_of::<S>(order, self.factor);
         let apart = lower.apart;
@@ -193,8 +200,7 @@ impl WithSimd for Invert<'_> {
             let from = |row: usize| row.max(first / pair * pair);
             add_combinations(simd, group, first, apart, 0..order, of, by, 1.0, from, order);
         }
-        root.copy_to(self.root);
-        inverse.copy_to(self.inverse);
+        (root.into_matrix(), inverse.into_matrix())
     }
 }
 
@@ -252,8 +258,8 @@ mod tests {
             // What stands above the diagonal does not count.
             (0..order).for_each(|j| factor[j * order..][..j].fill(f64::NAN));
             assert!(factorise(order, &mut factor));
-            let (mut root, mut inverse) = (vec![1.0; order * order], vec![1.0; order * order]);
-            invert(order, &factor, &mut root, &mut inverse);
+            let (root, inverse) = invert(order, &factor);
+            let (root, inverse) = (root.as_slice(), inverse.as_slice());
             let product = |a: &dyn Fn(usize, usize) -> f64, b: &dyn Fn(usize, usize) -> f64| {
                 let entry = |k: usize| {
                     let (i, j) = (k % order, k / order);
@@ -269,14 +275,12 @@ mod tests {
                 assert!(errors.fold(0.0, f64::max) < 1e-12, "order {order}");
             };
             is(&product(&lower, &|i, j| lower(j, i)), &|i, j| at(&matrix, i, j));
-            is(&product(&|i, j| at(&root, i, j), &|i, j| at(&root, j, i)), &|i, j| {
-                at(&inverse, i, j)
-            });
+            is(&product(&|i, j| at(root, i, j), &|i, j| at(root, j, i)), &|i, j| at(inverse, i, j));
             let one = |i: usize, j: usize| if i == j { 1.0 } else { 0.0 };
-            is(&product(&|i, j| at(&inverse, i, j), &|i, j| at(&matrix, i, j)), &one);
+            is(&product(&|i, j| at(inverse, i, j), &|i, j| at(&matrix, i, j)), &one);
             for j in 0..order {
-                assert!((j + 1..order).all(|i| at(&root, i, j) == 0.0));
-                assert!((0..order).all(|i| at(&inverse, i, j) == at(&inverse, j, i)));
+                assert!((j + 1..order).all(|i| at(root, i, j) == 0.0));
+                assert!((0..order).all(|i| at(inverse, i, j) == at(inverse, j, i)));
             }
             let wanted: Vec<f64> = (0..order).map(|i| (i as f64).cos()).collect();
             let mut right: Vec<f64> = (0..order)

@@ -23,6 +23,7 @@ mod settle;
 mod spread;
 mod statistics;
 mod sweep;
+mod tableau;
 #[cfg(test)]
 mod tests;
 
@@ -148,6 +149,8 @@ struct Ascent<'a> {
     /// Active columns.
     active: Vec<usize>,
     data: Active,
+    /// The columns that `data` is of.
+    gathered: Vec<usize>,
     posterior: Posterior,
     /// Of all columns.
     all: Statistics,
@@ -166,6 +169,8 @@ struct Ascent<'a> {
     patient: bool,
     /// Active columns with which the ascent is given up.
     too_many: usize,
+    /// Looks at the best candidates alone, since all were looked at.
+    glances: usize,
 }
 
 /// A column whose S is below this part of the noise precision is one that the active ones span.
@@ -407,6 +412,12 @@ const LOOSE: f64 = 1e-3;
 const LOOSE_MANY: f64 = 1.0;
 /// Terms that are many.
 const MANY: usize = 100;
+/// After a gain of this much the best so many candidates are looked at alone, so many times, if
+/// there are so many times as many.
+const MUCH: f64 = 0.1;
+const BEST: usize = 256;
+const GLANCES: usize = 6;
+const LOOKED_AT: usize = 3;
 /// Rounds of the search that gain less than this for each term are the last.
 const SEARCH: f64 = 0.02;
 
@@ -478,6 +489,7 @@ impl<'a> Ascent<'a> {
             uncounted: problem.uncounted,
             active: Vec::new(),
             data,
+            gathered: Vec::new(),
             posterior,
             all,
             held: HashMap::new(),
@@ -488,6 +500,7 @@ impl<'a> Ascent<'a> {
             lam_stays: false,
             patient: false,
             too_many: usize::MAX,
+            glances: 0,
         })
     }
 
@@ -576,7 +589,6 @@ impl<'a> Ascent<'a> {
             if self.active.len() >= self.too_many {
                 break;
             }
-            self.all.refresh(&self.posterior);
             let change = self.value() - added.1;
             // What rounding may have done is no gain.
             let least = closest.max(self.posterior.rounding());
@@ -587,7 +599,7 @@ impl<'a> Ascent<'a> {
                 self.closed.clear();
             }
             added = (Vec::new(), f64::NEG_INFINITY);
-            let mut gains = self.gains();
+            let mut gains = self.look(gain);
             gain = largest(&gains);
             if gain <= tol && self.hold_noise {
                 hold = 0;
@@ -595,8 +607,7 @@ impl<'a> Ascent<'a> {
             }
             if gain <= tol && settled > closest {
                 self.settle(closest)?;
-                self.all.refresh(&self.posterior);
-                gains = self.gains();
+                gains = self.look_at_all();
                 gain = largest(&gains);
             }
             settled = self.closeness(gain, closest);
@@ -1008,13 +1019,22 @@ impl<'a> Ascent<'a> {
     /// Everything about the active columns afresh, at their precisions.
     fn refactor(&mut self) -> Result<()> {
         let k = self.active.len();
+        // Columns that were there before stand where they stood, or where the last one did.
+        let known = (self.gathered.iter().zip(&self.active)).take_while(|(a, b)| a == b).count();
         let mut gram = Matrix::zeros(k, k);
         for b in 0..k {
+            let from = if b < known {
+                gram.column_mut(b)[..known].copy_from_slice(&self.data.gram.column(b)[..known]);
+                known
+            } else {
+                0
+            };
             let source = self.all.column(b);
-            let column = gram.column_mut(b).iter_mut().zip(&self.active);
+            let column = gram.column_mut(b)[from..].iter_mut().zip(&self.active[from..]);
             column.for_each(|(g, &j)| *g = source[j]);
         }
         self.data.gram = gram;
+        self.gathered.clone_from(&self.active);
         self.data.cross = self.active.iter().map(|&j| self.all.cross[j]).collect();
         let alpha = std::mem::take(&mut self.posterior.alpha);
         self.posterior = Posterior::new(&self.data, &alpha, self.posterior.beta, self.observer)?;
@@ -1099,11 +1119,41 @@ impl<'a> Ascent<'a> {
         }
     }
 
+    /// For every column that may be added its best variance and gain; after a look that promised
+    /// much, mostly for the best ones alone: the others are not among those that come in.
+    fn look(&mut self, last: f64) -> Vec<(f64, f64)> {
+        let much = last.is_finite() && last > MUCH;
+        let few = self.all.len() < LOOKED_AT * BEST || !self.all.z.is_empty();
+        if !much || few || self.glances >= GLANCES || self.goes_by_rules() {
+            return self.look_at_all();
+        }
+        self.glances += 1;
+        let open = self.addable();
+        let mut gains = vec![(0.0, 0.0); open.len()];
+        for j in self.all.refresh_best(&self.posterior, BEST, &open) {
+            gains[j] = self.worth_of(j);
+        }
+        if largest(&gains) > MUCH { gains } else { self.look_at_all() }
+    }
+
+    fn look_at_all(&mut self) -> Vec<(f64, f64)> {
+        self.glances = 0;
+        self.all.refresh(&self.posterior);
+        self.gains()
+    }
+
     /// For every column that may be added its best variance and gain.
     fn gains(&self) -> Vec<(f64, f64)> {
-        let open = self.open();
-        let full = self.options.max_terms.is_some_and(|most| self.counted() >= most);
-        let may = |j: usize| open[j] && (!full || Some(j) == self.uncounted);
-        (0..open.len()).map(|j| if may(j) { self.worth_of(j) } else { (0.0, 0.0) }).collect()
+        let worth = |(j, open): (usize, bool)| if open { self.worth_of(j) } else { (0.0, 0.0) };
+        self.addable().into_iter().enumerate().map(worth).collect()
+    }
+
+    /// Which columns may be added.
+    fn addable(&self) -> Vec<bool> {
+        let mut open = self.open();
+        if self.options.max_terms.is_some_and(|most| self.counted() >= most) {
+            open.iter_mut().enumerate().for_each(|(j, open)| *open &= Some(j) == self.uncounted);
+        }
+        open
     }
 }

@@ -1,11 +1,10 @@
 //! Which of many candidates to take: the most promising are weighed against each other exactly,
 //! so that several can be added after one look at all of them.
 
-use super::posterior::Posterior;
-use super::statistics::Statistics;
+use super::tableau::Tableau;
 use super::{Ascent, IN_SPAN};
 use crate::error::Result;
-use crate::linalg::Matrix;
+use crate::linalg::{Matrix, multiply, multiply_upper};
 use crate::prior::Factors;
 
 /// Candidates that are weighed against each other, at most and for each one to be added.
@@ -17,35 +16,72 @@ const PART: f64 = 0.25;
 const MOST: usize = 16;
 const FOR_EACH: usize = 4;
 
-/// Some candidates, with a posterior that moves as they are added.
+/// Candidates that are weighed against each other, and active columns that may go for them.
 struct Pool {
     chosen: Vec<usize>,
     gram: Matrix,
-    statistics: Statistics,
-    posterior: Posterior,
+    /// Candidates that are not nearly equal to one that came in.
     open: Vec<bool>,
+    /// The candidates, then the active columns.
+    tableau: Tableau,
 }
 
 impl Ascent<'_> {
-    fn pool(&self, chosen: Vec<usize>) -> Pool {
+    /// Of candidates, and of active columns by their positions; S, Q and Z are those of the last look.
+    fn pool(&self, chosen: Vec<usize>, out: &[usize]) -> Pool {
+        let (p, all) = (&self.posterior, &self.all);
+        let (m, k, with_z) = (chosen.len(), self.active.len(), !all.z.is_empty());
+        let size = m + out.len();
         let gram = self.dictionary.gram(&chosen);
-        let take = |from: &[f64]| chosen.iter().map(|&j| from[j]).collect::<Vec<f64>>();
-        let statistics = Statistics {
-            cross: take(&self.all.cross),
-            products: (0..self.active.len()).flat_map(|k| take(self.all.column(k))).collect(),
-            s: take(&self.all.s),
-            q: take(&self.all.q),
-            z: if self.all.z.is_empty() { Vec::new() } else { take(&self.all.z) },
-        };
-        let open = vec![true; chosen.len()];
-        Pool { chosen, gram, statistics, posterior: self.posterior.clone(), open }
+        let of_chosen = |b: usize| chosen.iter().map(move |&j| all.column(b)[j]);
+        let with_active: Vec<f64> = (0..k).flat_map(of_chosen).collect();
+        let (mut products, mut pulls) = (Matrix::zeros(size, size), vec![0.0; size]);
+        // βG − (βPR)(βPR)ᵀ, as in S itself.
+        let projected = multiply_upper(m, &with_active, &p.root);
+        let explained = multiply(m, projected.as_slice(), &projected.transpose());
+        for b in 0..m {
+            for a in 0..m {
+                products[(a, b)] = p.beta * (gram[(a, b)] - p.beta * explained[(a, b)]);
+            }
+            products[(b, b)] = all.s[chosen[b]];
+            pulls[b] = all.q[chosen[b]];
+        }
+        let mut shrunk = Matrix::default();
+        if with_z || !out.is_empty() {
+            let crossed = multiply(m, &with_active, &p.sigma);
+            border(&mut products, m, out, p.beta, &crossed, |a, b| -p.sigma[(a, b)]);
+            out.iter().enumerate().for_each(|(b, &i)| pulls[m + b] = p.mean[i]);
+            if with_z {
+                let of_active = p.shrunk();
+                let weighted = Matrix::from_columns(
+                    m,
+                    k,
+                    (0..k)
+                        .flat_map(|b| crossed.column(b).iter().map(move |v| v * p.alpha[b]))
+                        .collect(),
+                );
+                let taken = multiply(m, weighted.as_slice(), &crossed.transpose());
+                shrunk = products.clone();
+                for b in 0..m {
+                    for a in 0..m {
+                        shrunk[(a, b)] -= p.beta * p.beta * taken[(a, b)];
+                    }
+                    shrunk[(b, b)] = all.z[chosen[b]];
+                }
+                let crossed = multiply(m, &with_active, &of_active);
+                let within = |a: usize, b: usize| p.sigma[(a, b)] - of_active[(a, b)];
+                border(&mut shrunk, m, out, p.beta, &crossed, within);
+            }
+        }
+        let open = vec![true; m];
+        Pool { chosen, gram, open, tableau: Tableau { products, pulls, shrunk } }
     }
 
     /// The best variance and gain of a candidate of the pool.
     fn worth(&self, pool: &Pool, i: usize) -> (f64, f64) {
-        let of = pool.factors(i);
-        let (unit, noise) = (self.units[pool.chosen[i]], 1.0 / pool.posterior.beta);
-        if !pool.open[i] || of.s < IN_SPAN * pool.posterior.beta {
+        let of = pool.tableau.factors(i);
+        let (unit, noise) = (self.units[pool.chosen[i]], 1.0 / self.posterior.beta);
+        if !pool.open[i] || of.s < IN_SPAN * self.posterior.beta {
             return (0.0, 0.0);
         }
         let variance = self.prior.best_variance(of, unit, noise);
@@ -79,7 +115,7 @@ impl Ascent<'_> {
         if most.min(room.max(1)) == 1 || self.singly || self.goes_by_rules() {
             return order.first().map(|&j| (j, 1.0 / gains[j].0)).into_iter().collect();
         }
-        let mut pool = self.pool(order);
+        let mut pool = self.pool(order, &[]);
         let (mut picked, mut first) = (Vec::new(), 0.0);
         let mut counted = 0;
         while picked.len() < most {
@@ -175,39 +211,27 @@ impl Ascent<'_> {
         let mut chosen: Vec<usize> = proposals.iter().map(|p| p.2).collect();
         chosen.sort_unstable();
         chosen.dedup();
-        let mut pool = self.pool(chosen);
-        let mut active = self.active.clone();
+        let place = |old: usize| self.active.iter().position(|&j| j == old);
+        let places: Vec<usize> = proposals.iter().filter_map(|p| place(p.1)).collect();
+        let mut pool = self.pool(chosen, &places);
         let noise = 1.0 / self.posterior.beta;
-        for &(_, old, new) in &proposals {
-            let Some(i) = active.iter().position(|&j| j == old) else { continue };
+        for (o, (&i, &(_, old, new))) in places.iter().zip(&proposals).enumerate() {
             let Ok(c) = pool.chosen.binary_search(&new) else { continue };
             if !pool.open[c] {
                 continue;
             }
-            let (s, q) = pool.posterior.factors(i);
-            let z = if self.all.z.is_empty() {
-                0.0
-            } else {
-                let variance = pool.posterior.sigma[(i, i)];
-                (variance - pool.posterior.shrunk_column(i)[i]) / (variance * variance)
-            };
-            let unit = self.units[old];
-            let now = 1.0 / pool.posterior.alpha[i];
-            let lost = self.prior.gain(Factors { s, q, z }, now, unit, noise);
-            let before = (pool.statistics.clone(), pool.posterior.clone());
-            let kappa = 1.0 / pool.posterior.sigma[(i, i)];
-            pool.statistics.rank_one(&pool.posterior, i, kappa);
-            pool.statistics.swap_remove(i);
-            pool.posterior.delete(i);
+            let (o, alpha) = (pool.chosen.len() + o, self.posterior.alpha[i]);
+            let of = pool.tableau.factors_without(o, alpha);
+            let lost = self.prior.gain(of, 1.0 / alpha, self.units[old], noise);
+            let before = pool.tableau.clone();
+            pool.tableau.delete(o, alpha);
             let (variance, gain) = self.worth(&pool, c);
             // A λ that has just moved may make any column a loss: the new one must gain by itself.
             if variance == 0.0 || gain - lost < PART * first {
-                (pool.statistics, pool.posterior) = before;
+                pool.tableau = before;
                 continue;
             }
             pool.add(c, 1.0 / variance, self.options.alignment);
-            active.swap_remove(i);
-            active.push(new);
             out.push(old);
             into.push((new, 1.0 / variance));
         }
@@ -235,21 +259,32 @@ fn least_quality(gain: f64) -> f64 {
 const EXCHANGE: f64 = 1e-2;
 
 impl Pool {
-    fn factors(&self, i: usize) -> Factors {
-        let of = &self.statistics;
-        Factors { s: of.s[i], q: of.q[i], z: of.z.get(i).copied().unwrap_or(0.0) }
-    }
-
     fn add(&mut self, i: usize, alpha: f64, alignment: f64) {
-        let (m, k) = (self.chosen.len(), self.posterior.alpha.len());
-        let within: Vec<f64> = (0..k).map(|b| self.statistics.products[b * m + i]).collect();
-        let Factors { s, q, .. } = self.factors(i);
-        let with = self.gram.column(i).to_vec();
-        self.statistics.add(&self.posterior, &with, &within, alpha, s, q);
-        self.posterior.add(alpha, s, q, &within);
-        for (open, v) in self.open.iter_mut().zip(&with) {
+        self.tableau.add(i, alpha);
+        for (open, v) in self.open.iter_mut().zip(self.gram.column(i)) {
             *open &= v.abs() <= 1.0 - alignment;
         }
         self.open[i] = false;
+    }
+}
+
+/// Borders the products of so many candidates by those with active columns, of which `crossed` are
+/// products with all of these, and by those among them.
+fn border(
+    products: &mut Matrix,
+    candidates: usize,
+    active: &[usize],
+    beta: f64,
+    crossed: &Matrix,
+    within: impl Fn(usize, usize) -> f64,
+) {
+    for (b, &i) in active.iter().enumerate() {
+        for a in 0..candidates {
+            let value = beta * crossed[(a, i)];
+            (products[(a, candidates + b)], products[(candidates + b, a)]) = (value, value);
+        }
+        for (a, &l) in active.iter().enumerate() {
+            products[(candidates + a, candidates + b)] = within(l, i);
+        }
     }
 }

@@ -50,15 +50,16 @@ impl Posterior {
         let k = alpha.len();
         let spread: Vec<f64> = alpha.iter().map(|a| 1.0 / a.sqrt()).collect();
         let scaled = |ridge: f64| {
-            let mut matrix = Matrix::zeros(k, k);
+            // The lower triangle is enough.
+            let mut values = Vec::with_capacity(k * k);
             for b in 0..k {
                 let factor = beta * spread[b];
-                let column = matrix.column_mut(b)[b..].iter_mut();
+                values.resize(b * k + b, 0.0);
                 let of = data.gram.column(b)[b..].iter().zip(&spread[b..]);
-                column.zip(of).for_each(|(v, (g, s))| *v = g * (factor * s));
-                matrix[(b, b)] += 1.0 + ridge;
+                values.extend(of.map(|(g, s)| g * (factor * s)));
+                values[b * k + b] += 1.0 + ridge;
             }
-            matrix
+            Matrix::from_columns(k, k, values)
         };
         let mut ridge = 0.0_f64;
         let factor = loop {
@@ -157,38 +158,6 @@ impl Posterior {
             scaled.column_mut(b).iter_mut().zip(&self.alpha).for_each(|(v, a)| *v *= a);
         }
         cross_products(k, self.sigma.as_slice(), scaled.as_slice())
-    }
-
-    /// ΣAΣ_:k.
-    pub fn shrunk_column(&self, k: usize) -> Vec<f64> {
-        let weighted: Vec<f64> =
-            self.sigma.column(k).iter().zip(&self.alpha).map(|(v, a)| v * a).collect();
-        (0..self.alpha.len()).map(|i| dot(self.sigma.column(i), &weighted)).collect()
-    }
-
-    /// Adds a column with precision α, given S and Q of it and its products with the active ones
-    /// (Tipping & Faul 2003, eq. 28-29); the column βΣFᵀφ.
-    pub fn add(&mut self, alpha: f64, s: f64, q: f64, products: &[f64]) -> Vec<f64> {
-        let k = self.alpha.len();
-        let c: Vec<f64> = (0..k).map(|i| self.beta * dot(self.sigma.column(i), products)).collect();
-        let variance = 1.0 / (alpha + s);
-        let mean = variance * q;
-        let mut sigma = Matrix::zeros(k + 1, k + 1);
-        for b in 0..k {
-            let column = sigma.column_mut(b);
-            column[..k].copy_from_slice(self.sigma.column(b));
-            axpy(variance * c[b], &c, &mut column[..k]);
-            column[k] = -variance * c[b];
-        }
-        let last = sigma.column_mut(k);
-        last[..k].iter_mut().zip(&c).for_each(|(v, c)| *v = -variance * c);
-        last[k] = variance;
-        self.sigma = sigma;
-        axpy(-mean, &c, &mut self.mean);
-        self.mean.push(mean);
-        self.alpha.push(alpha);
-        self.forget();
-        c
     }
 
     /// Gives an active column another precision (eq. 32-33); κ of the update.

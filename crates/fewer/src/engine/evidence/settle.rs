@@ -21,6 +21,8 @@ const LONGEST: f64 = 4.0;
 /// The evidence is nearly quadratic in small variances. In their logarithms it is not even concave
 /// where they are below half of their best, and a step that is damped for that leads nowhere.
 const WEAK: f64 = 0.1;
+/// Part of what a step may leave that a column must be worth.
+const HOVERING: f64 = 0.1;
 /// The least part of its variance that a step leaves of it.
 const LEAST: f64 = 0.1;
 
@@ -101,11 +103,14 @@ impl Ascent<'_> {
         if !self.prior.is_exact() {
             return self.sweep(tol);
         }
+        // Columns that hover about nothing are why steps are slow.
+        let worthless = if self.goes_by_rules() { 0.0 } else { HOVERING * tol };
+        let worthless = self.options.worthless.max(worthless);
         let mut damping = 0.0;
         for _ in 0..STEPS {
             self.observer.check()?;
             // Where λ has moved, a column may be worth something once the others have followed.
-            while !self.patient && self.prune()? {}
+            while !self.patient && self.prune(worthless)? {}
             let units = self.active_units();
             let (gradient, curvature) = self.objective().derivatives(&self.posterior, &units);
             let value = self.objective().value(&self.posterior, &units);
@@ -113,7 +118,7 @@ impl Ascent<'_> {
             let Some(next) =
                 self.newton(&units, value, &gradient, &curvature, &mut damping, tol)?
             else {
-                if self.patient && self.prune()? {
+                if self.patient && self.prune(worthless)? {
                     continue;
                 }
                 break;
@@ -198,15 +203,15 @@ impl Ascent<'_> {
         Ok(())
     }
 
-    /// Takes columns out that the objective is better without; whether there were any.
-    fn prune(&mut self) -> Result<bool> {
+    /// Takes columns out that are worth no more to the objective; whether there were any.
+    fn prune(&mut self, worthless: f64) -> Result<bool> {
         let mut any = false;
         loop {
             let worst = self
                 .best_variances()
                 .into_iter()
                 .enumerate()
-                .filter(|(_, (_, gain))| *gain <= self.options.worthless)
+                .filter(|(_, (_, gain))| *gain <= worthless)
                 .min_by(|a, b| a.1.1.total_cmp(&b.1.1));
             let Some((i, _)) = worst else { break };
             self.remove(i);
@@ -287,9 +292,9 @@ pub(super) fn damped_step<T>(
     let order = gradient.len();
     let is_weak = |i: usize| weak.get(i) == Some(&true);
     for _ in 0..40 {
-        let mut matrix = Matrix::zeros(order, order);
+        let leading = (0..order).flat_map(|b| &curvature.column(b)[..order]).copied();
+        let mut matrix = Matrix::from_columns(order, order, leading.collect());
         for b in 0..order {
-            matrix.column_mut(b).copy_from_slice(&curvature.column(b)[..order]);
             // v²d²/dv² = d²/dx² + d/dx for x = −log v.
             let bend = if is_weak(b) { gradient[b] } else { 0.0 };
             matrix[(b, b)] += *damping - bend;

@@ -75,7 +75,7 @@ impl Ascent<'_> {
         inner.active = (0..chosen.len()).collect();
         (inner.posterior.alpha, inner.posterior.beta) = (alpha.to_vec(), beta);
         inner.lam_stays = true;
-        inner.settle(1e-4)?;
+        inner.settle(0.1 * WORTH)?;
         let kept = inner.active.iter().zip(&inner.posterior.alpha);
         let kept = kept.map(|(&k, &a)| (chosen[k], a)).collect();
         Ok(((kept, 1.0 / inner.posterior.beta), inner.value()))

@@ -20,13 +20,15 @@ pub(super) struct Statistics {
     pub q: Vec<f64>,
     /// Empty where no prior asks for it.
     pub z: Vec<f64>,
+    /// The noise precision that they belong to.
+    pub beta: f64,
 }
 
 impl Statistics {
     pub fn new(cross: Vec<f64>, with_z: bool) -> Self {
         let m = cross.len();
         let z = vec![0.0; if with_z { m } else { 0 }];
-        Self { products: Vec::new(), s: vec![0.0; m], q: vec![0.0; m], z, cross }
+        Self { products: Vec::new(), s: vec![0.0; m], q: vec![0.0; m], z, cross, beta: 0.0 }
     }
 
     pub fn len(&self) -> usize {
@@ -49,14 +51,14 @@ impl Statistics {
     /// All of them afresh (Tipping & Faul 2003, eq. 24-25), from a posterior with its root.
     pub fn refresh(&mut self, posterior: &Posterior) {
         let (m, beta) = (self.len(), posterior.beta);
+        self.refresh_q(posterior);
         self.s.fill(beta);
-        self.q.iter_mut().zip(&self.cross).for_each(|(q, c)| *q = beta * c);
         // βFᵀφ through R, so that S is β minus a sum of squares.
         let projected = multiply_upper(m, &self.products, &posterior.root);
         for k in 0..posterior.alpha.len() {
             subtract_squares(beta * beta, projected.column(k), &mut self.s);
-            axpy(-beta * posterior.mean[k], &self.products[k * m..][..m], &mut self.q);
         }
+        self.beta = beta;
         if !self.z.is_empty() {
             self.z.copy_from_slice(&self.s);
             let weights = multiply(m, &self.products, &posterior.sigma);
@@ -65,6 +67,55 @@ impl Statistics {
                 subtract_squares(factor, weights.column(k), &mut self.z);
             }
         }
+    }
+
+    fn refresh_q(&mut self, posterior: &Posterior) {
+        let (m, beta) = (self.len(), posterior.beta);
+        self.q.iter_mut().zip(&self.cross).for_each(|(q, c)| *q = beta * c);
+        for k in 0..posterior.alpha.len() {
+            axpy(-beta * posterior.mean[k], &self.products[k * m..][..m], &mut self.q);
+        }
+    }
+
+    /// Q of all of them afresh, and S of those so many open ones that seem to gain most: Q takes k
+    /// products for each column, S k². The other S, which only say which ones these are, keep
+    /// their part of the noise precision.
+    pub fn refresh_best(
+        &mut self,
+        posterior: &Posterior,
+        count: usize,
+        open: &[bool],
+    ) -> Vec<usize> {
+        let beta = posterior.beta;
+        self.refresh_q(posterior);
+        let same_part = beta / self.beta;
+        self.s.iter_mut().for_each(|s| *s *= same_part);
+        self.beta = beta;
+        let promise = |j: usize| self.q[j] * self.q[j] / self.s[j];
+        let mut best: Vec<(f64, usize)> = (0..self.len())
+            .filter(|&j| open[j] && self.s[j] > 0.0)
+            .map(|j| (promise(j), j))
+            .filter(|(promise, _)| *promise > 1.0)
+            .collect();
+        if best.len() > count {
+            let by_promise =
+                |a: &(f64, usize), b: &(f64, usize)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
+            best.select_nth_unstable_by(count, by_promise);
+            best.truncate(count);
+        }
+        let mut chosen: Vec<usize> = best.into_iter().map(|b| b.1).collect();
+        chosen.sort_unstable();
+        let products: Vec<f64> = (0..posterior.alpha.len())
+            .flat_map(|k| chosen.iter().map(move |&j| (k, j)))
+            .map(|(k, j)| self.column(k)[j])
+            .collect();
+        let projected = multiply_upper(chosen.len(), &products, &posterior.root);
+        let mut s = vec![beta; chosen.len()];
+        for k in 0..posterior.alpha.len() {
+            subtract_squares(beta * beta, projected.column(k), &mut s);
+        }
+        chosen.iter().zip(s).for_each(|(&j, s)| self.s[j] = s);
+        chosen
     }
 
     /// What is more than rounding of the factors of a candidate, for a target of length `size`; none
@@ -93,63 +144,6 @@ impl Statistics {
         (s > unknown * within).then_some(Factors { s, q, z })
     }
 
-    /// What adding candidate column φ does to all of them (eq. 30-31), before the posterior moves:
-    /// `with` are products with φ, `alpha` its precision and `s`, `q` its factors.
-    pub fn add(
-        &mut self,
-        posterior: &Posterior,
-        with: &[f64],
-        within: &[f64],
-        alpha: f64,
-        s: f64,
-        q: f64,
-    ) {
-        let (m, beta) = (self.len(), posterior.beta);
-        let k = posterior.alpha.len();
-        let dot = |i: usize, v: &[f64]| crate::linalg::dot(posterior.sigma.column(i), v);
-        let c: Vec<f64> = (0..k).map(|i| beta * dot(i, within)).collect();
-        // φ_mᵀC⁻¹φ
-        let mut e: Vec<f64> = with.iter().map(|v| beta * v).collect();
-        for i in 0..k {
-            axpy(-beta * c[i], &self.products[i * m..][..m], &mut e);
-        }
-        let variance = 1.0 / (alpha + s);
-        if !self.z.is_empty() {
-            // φ_mᵀC⁻¹B⁻¹C⁻¹φ
-            let weighted: Vec<f64> = c.iter().zip(&posterior.alpha).map(|(c, a)| c * a).collect();
-            let mut f = e.clone();
-            for i in 0..k {
-                axpy(-beta * dot(i, &weighted), &self.products[i * m..][..m], &mut f);
-            }
-            let inner: Vec<f64> = (0..k).map(|i| dot(i, &weighted)).collect();
-            let z = s - beta * crate::linalg::dot(&inner, within);
-            update_z(&mut self.z, -variance, &e, &f, z);
-        }
-        update(&mut self.s, &mut self.q, -variance, -variance * q, &e);
-        self.products.extend_from_slice(with);
-    }
-
-    /// What Σ − κ Σ_:kΣ_k: does to all of them (eq. 34-35), before the posterior moves.
-    pub fn rank_one(&mut self, posterior: &Posterior, k: usize, kappa: f64) {
-        let beta = posterior.beta;
-        let e = self.combine(posterior.sigma.column(k), beta);
-        if !self.z.is_empty() {
-            let shrunk = posterior.shrunk_column(k);
-            let f = self.combine(&shrunk, beta);
-            update_z(&mut self.z, kappa, &e, &f, posterior.sigma[(k, k)] - shrunk[k]);
-        }
-        update(&mut self.s, &mut self.q, kappa, kappa * posterior.mean[k], &e);
-    }
-
-    /// Σ_i factor·weights_i·products_i.
-    fn combine(&self, weights: &[f64], factor: f64) -> Vec<f64> {
-        let mut out = vec![0.0; self.len()];
-        for (i, w) in weights.iter().enumerate() {
-            axpy(factor * w, self.column(i), &mut out);
-        }
-        out
-    }
-
     /// (m, k) β times the products with the active columns, times a k×k matrix.
     pub fn crossed(&self, matrix: &Matrix, beta: f64) -> Matrix {
         let mut out = multiply(self.len(), &self.products, matrix);
@@ -162,18 +156,4 @@ fn subtract_squares(factor: f64, values: &[f64], out: &mut [f64]) {
     pulp::Arch::new().dispatch(|| {
         out.iter_mut().zip(values).for_each(|(o, v)| *o -= factor * v * v);
     });
-}
-
-fn update(s: &mut [f64], q: &mut [f64], kappa: f64, mean: f64, e: &[f64]) {
-    for ((s, q), e) in s.iter_mut().zip(q).zip(e) {
-        *s += kappa * e * e;
-        *q += mean * e;
-    }
-}
-
-/// Of C⁻¹ + κuuᵀ, with e = φᵀu, f = φᵀC⁻¹B⁻¹u and z = uᵀB⁻¹u.
-fn update_z(values: &mut [f64], kappa: f64, e: &[f64], f: &[f64], z: f64) {
-    for ((v, e), f) in values.iter_mut().zip(e).zip(f) {
-        *v += 2.0 * kappa * e * f + kappa * kappa * e * e * z;
-    }
 }

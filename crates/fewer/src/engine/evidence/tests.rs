@@ -2,6 +2,7 @@ use super::objective::Objective;
 use super::posterior::{Active, Posterior};
 use super::settle::damped_step;
 use super::statistics::Statistics;
+use super::tableau::Tableau;
 use super::{Ascent, Dictionary, FromGram, Nothing, Options, Problem, maximise, maximise_from};
 use crate::engine::Silent;
 use crate::likelihood::Noise;
@@ -209,41 +210,43 @@ fn derivatives_are_those_of_finite_differences() {
 /// Two hundred actions at fixed noise, all of them by rank-one updates.
 #[test]
 fn rank_one_updates_equal_recomputation() {
+    const BETA: f64 = 12.0;
     let sample = Sample::new(60, 20, 4);
     let (gram, cross) = (sample.gram(), sample.cross());
     let mut next = uniform(5);
     let mut active: Vec<usize> = vec![0];
-    let mut posterior = Posterior::new(&sample.active(&active), &[1.0], 12.0, &Silent).unwrap();
-    let mut statistics = Statistics::new(cross, true);
-    statistics.products.extend_from_slice(gram.column(0));
-    statistics.refresh(&posterior);
+    let mut posterior = Posterior::new(&sample.active(&active), &[1.0], BETA, &Silent).unwrap();
+    let mut products = gram.clone();
+    products.as_mut_slice().iter_mut().for_each(|v| *v *= BETA);
+    let pulls = cross.iter().map(|c| BETA * c).collect();
+    let mut tableau = Tableau { shrunk: products.clone(), products, pulls };
+    tableau.add(0, 1.0);
     for action in 0..200 {
         let kind = next();
         let alpha = (6.0 * (next() - 0.5)).exp();
         let inactive: Vec<usize> = (0..20).filter(|j| !active.contains(j)).collect();
         if kind < 0.4 && active.len() < 12 || active.is_empty() {
             let j = inactive[(next() * inactive.len() as f64) as usize];
-            let (s, q) = (statistics.s[j], statistics.q[j]);
-            let within: Vec<f64> = active.iter().map(|&a| gram[(a, j)]).collect();
-            statistics.add(&posterior, gram.column(j), &within, alpha, s, q);
-            posterior.add(alpha, s, q, &within);
+            tableau.add(j, alpha);
             active.push(j);
+            let precisions = [&posterior.alpha[..], &[alpha]].concat();
+            posterior =
+                Posterior::new(&sample.active(&active), &precisions, BETA, &Silent).unwrap();
         } else {
             let i = (next() * active.len() as f64) as usize;
+            tableau.delete(active[i], posterior.alpha[i]);
             if kind < 0.75 {
-                let kappa = 1.0 / (posterior.sigma[(i, i)] + 1.0 / (alpha - posterior.alpha[i]));
-                statistics.rank_one(&posterior, i, kappa);
+                tableau.add(active[i], alpha);
                 posterior.reestimate(i, alpha);
             } else {
-                statistics.rank_one(&posterior, i, 1.0 / posterior.sigma[(i, i)]);
-                statistics.swap_remove(i);
                 posterior.delete(i);
                 active.swap_remove(i);
             }
         }
         let fresh =
-            Posterior::new(&sample.active(&active), &posterior.alpha, 12.0, &Silent).unwrap();
-        let mut again = statistics.clone();
+            Posterior::new(&sample.active(&active), &posterior.alpha, BETA, &Silent).unwrap();
+        let mut again = Statistics::new(cross.clone(), true);
+        again.products = active.iter().flat_map(|&j| gram.column(j)).copied().collect();
         again.refresh(&fresh);
         let near = |a: &[f64], b: &[f64], what: &str| {
             let size = b.iter().fold(1e-300, |m: f64, v| m.max(v.abs()));
@@ -252,9 +255,19 @@ fn rank_one_updates_equal_recomputation() {
         };
         near(posterior.sigma.as_slice(), fresh.sigma.as_slice(), "Σ");
         near(&posterior.mean, &fresh.mean, "μ");
-        near(&statistics.s, &again.s, "S");
-        near(&statistics.q, &again.q, "Q");
-        near(&statistics.z, &again.z, "Z");
+        let inactive = || (0..20).filter(|j| !active.contains(j));
+        let of = |values: &[f64]| inactive().map(|j| values[j]).collect::<Vec<f64>>();
+        let factors: Vec<Factors> = inactive().map(|j| tableau.factors(j)).collect();
+        let each = |of: fn(&Factors) -> f64| factors.iter().map(of).collect::<Vec<f64>>();
+        near(&each(|f| f.s), &of(&again.s), "S");
+        near(&each(|f| f.q), &of(&again.q), "Q");
+        near(&each(|f| f.z), &of(&again.z), "Z");
+        let columns = active.iter().copied();
+        let within: Vec<f64> =
+            tableau.products.part(&active, columns).as_slice().iter().map(|v| -v).collect();
+        near(&within, fresh.sigma.as_slice(), "Σ of the table");
+        let means: Vec<f64> = active.iter().map(|&j| tableau.pulls[j]).collect();
+        near(&means, &fresh.mean, "μ of the table");
     }
 }
 
@@ -384,8 +397,7 @@ fn actions_gain_what_they_promise() {
             let mut ascent = Ascent::new(&problem, &mut *prior, &options, &Silent).unwrap();
             for _ in 0..100 {
                 ascent.settle(1e-6).unwrap();
-                ascent.all.refresh(&ascent.posterior);
-                let (before, gains) = (ascent.value(), ascent.gains());
+                let (before, gains) = (ascent.value(), ascent.look_at_all());
                 let picked = ascent.additions(&gains);
                 let mut promised: f64 = picked.first().map_or(0.0, |p| gains[p.0].1);
                 if picked.is_empty() {
