@@ -696,10 +696,12 @@ impl<'a> Ascent<'a> {
                 continue;
             }
             let mut noise_only = false;
-            if best.is_none() && self.active.len() > FEW {
-                kicks = &KICKS[MANY_TERMS_KICKS];
-                kick = kicks.iter().cycle();
+            if best.is_none() {
                 noise_only = self.noise_hides_nothing()?;
+                if self.active.len() > FEW {
+                    kicks = &KICKS[MANY_TERMS_KICKS];
+                    kick = kicks.iter().cycle();
+                }
             }
             let before = best.as_ref().map_or(f64::NEG_INFINITY, |b| b.value);
             let enough = SEARCH * (1 + self.active.len()) as f64 + self.posterior.rounding();
