@@ -103,6 +103,9 @@ struct Look {
     scale: f64,
 }
 
+/// Values as they are.
+const PLAIN: Look = Look { shift: 0.0, scale: 1.0 };
+
 impl Look {
     fn apply(self, value: f64) -> f64 {
         (value - self.shift) / self.scale
@@ -111,7 +114,7 @@ impl Look {
     /// The shift of equal values is exactly that value, so that a constant column is seen as one.
     fn of(values: impl ExactSizeIterator<Item = f64> + Clone) -> Self {
         let n = values.len() as f64;
-        let Some(first) = values.clone().next() else { return Self { shift: 0.0, scale: 1.0 } };
+        let Some(first) = values.clone().next() else { return PLAIN };
         // Halved so that the difference of two finite values is finite.
         let spread = values.clone().fold(0.0, |a: f64, v| a.max((0.5 * v - 0.5 * first).abs()));
         let mean = values.clone().map(|v| (0.5 * v - 0.5 * first) / n).sum::<f64>() * 2.0;
@@ -369,7 +372,6 @@ impl Moments {
             };
             (look, sums)
         };
-        let plain = Look { shift: 0.0, scale: 1.0 };
         let of_columns = |columns: &[&[f64]], out: &mut [(Look, [f64; 3])]| {
             if weights.is_some() {
                 out.iter_mut().zip(columns).for_each(|(out, values)| *out = of_column(values));
@@ -378,33 +380,17 @@ impl Moments {
             let known = plain_sums(columns, &weighted);
             for ((out, values), sums) in out.iter_mut().zip(columns).zip(known) {
                 let ends = is_plain(&sums, values.len() as f64);
-                *out = if ends { (plain, sums) } else { of_column(values) };
+                *out = if ends { (PLAIN, sums) } else { of_column(values) };
             }
         };
-        // Written where they are to stay: the first touch of memory costs more than the sums.
-        let mut looks = vec![plain; chosen.len()];
-        let mut sums = Sums::zeros(chosen.len(), false);
         let task = TOGETHER * (TASK_VALUES / (TOGETHER * x.rows())).max(1);
-        let tasks = looks
-            .par_chunks_mut(task)
-            .zip(sums.columns.par_chunks_mut(task))
-            .zip(sums.squares.par_chunks_mut(task).zip(sums.cross.par_chunks_mut(task)))
-            .zip(chosen.par_chunks(task));
-        tasks.try_for_each(|(((looks, columns), (squares, cross)), chosen)| {
-            observer.check()?;
-            for (first, chosen) in (0..).step_by(TOGETHER).zip(chosen.chunks(TOGETHER)) {
-                let mut values: [&[f64]; TOGETHER] = [&[]; TOGETHER];
-                for (values, &j) in values.iter_mut().zip(chosen) {
-                    *values = x.column_slice(j).ok_or(Interrupted)?;
-                }
-                let mut each = [(plain, [0.0; 3]); TOGETHER];
-                of_columns(&values[..chosen.len()], &mut each);
-                for (k, (look, sums)) in (first..).zip(each).take(chosen.len()) {
-                    looks[k] = look;
-                    [columns[k], squares[k], cross[k]] = sums;
-                }
+        let (looks, sums) = sums_by_columns(chosen, task, observer, |chosen, out| {
+            let mut values: [&[f64]; TOGETHER] = [&[]; TOGETHER];
+            for (values, &j) in values.iter_mut().zip(chosen) {
+                *values = x.column_slice(j).ok_or(Interrupted)?;
             }
-            Ok::<(), Interrupted>(())
+            of_columns(&values[..chosen.len()], out);
+            Ok(())
         })?;
         Ok(Self::with_target(looks, sums, target_look, &y, weights))
     }
@@ -424,18 +410,26 @@ impl Moments {
         let target_look = Look::of(rows.iter().map(|&i| target[i]));
         let y: Vec<f64> = target.iter().map(|y| target_look.apply(*y)).collect();
         let blank = y.iter().all(|y| *y == 0.0);
-        let of_column = |&j: &usize| {
-            observer.check().ok()?;
-            let look = Look::of_sparse(x, j, &rows, weights.map(|_| &counts[..]));
-            let mut sums = [0.0; 3];
-            if look.shift == 0.0 && weights.is_none() {
-                let (rows, values) = x.column_slices(j);
-                sums = stored_sums(values, look.scale);
+        let of_column = |j: usize| {
+            let (stored, values) = x.column_slices(j);
+            let sums_in = |scale: f64| {
+                let mut sums = stored_sums(values, scale);
                 if !blank {
-                    sums[2] = sparse_dot(rows, values, &y) / look.scale;
+                    sums[2] = sparse_dot(stored, values, &y) / scale;
                 }
-                return Some((look, sums));
+                sums
+            };
+            if weights.is_none() && 2 * values.len() <= x.rows() {
+                let sums = sums_in(PLAIN.scale);
+                if is_in_range(&sums) {
+                    return (PLAIN, sums);
+                }
             }
+            let look = Look::of_sparse(x, j, &rows, weights.map(|_| &counts[..]));
+            if look.shift == 0.0 && weights.is_none() {
+                return (look, sums_in(look.scale));
+            }
+            let mut sums = [0.0; 3];
             let mut add = |i: usize, v: f64| {
                 let v = look.apply(v);
                 let wv = weight(i) * v;
@@ -450,26 +444,14 @@ impl Moments {
                 x.column(j).for_each(|(i, v)| column[i] = v);
                 rows.iter().for_each(|&i| add(i, column[i]));
             }
-            Some((look, sums))
+            (look, sums)
         };
-        let each: Vec<Option<(Look, [f64; 3])>> = chosen.par_iter().map(of_column).collect();
-        let each: Option<Vec<_>> = each.into_iter().collect();
-        let each = each.ok_or(Error::Interrupted)?;
-        Ok(Self::of_each(&each, target_look, &y, weights))
-    }
-
-    /// Puts the sums of the columns together; `y` is in the frame's units.
-    fn of_each(
-        each: &[(Look, [f64; 3])],
-        target: Look,
-        y: &[f64],
-        weights: Option<&[f64]>,
-    ) -> Self {
-        let mut sums = Sums::zeros(each.len(), false);
-        for (k, (_, [sum, square, cross])) in each.iter().enumerate() {
-            (sums.columns[k], sums.squares[k], sums.cross[k]) = (*sum, *square, *cross);
-        }
-        Self::with_target(each.iter().map(|e| e.0).collect(), sums, target, y, weights)
+        let task = (TASK_VALUES * x.columns() / x.stored().max(1)).max(TOGETHER);
+        let (looks, sums) = sums_by_columns(chosen, task, observer, |chosen, out| {
+            out.iter_mut().zip(chosen).for_each(|(out, &j)| *out = of_column(j));
+            Ok(())
+        })?;
+        Ok(Self::with_target(looks, sums, target_look, &y, weights))
     }
 
     /// The sums of the columns with those of the target.
@@ -742,9 +724,44 @@ impl<const COLUMNS: usize> pulp::WithSimd for PlainSums<'_, COLUMNS> {
 
 /// Whether sums of so many values as they are lose no digits: their mean is no larger than their
 /// deviation, and their squares are far from the ends of the range.
-fn is_plain(&[sum, square, cross]: &[f64; 3], count: f64) -> bool {
-    let mean = sum / count;
-    (1e-200..1e200).contains(&square) && cross.is_finite() && 2.0 * mean * mean <= square / count
+fn is_plain(sums: &[f64; 3], count: f64) -> bool {
+    let mean = sums[0] / count;
+    is_in_range(sums) && 2.0 * mean * mean <= sums[1] / count
+}
+
+fn is_in_range(&[_, square, cross]: &[f64; 3]) -> bool {
+    (1e-200..1e200).contains(&square) && cross.is_finite()
+}
+
+/// Units and sums of columns, made for a few at a time, so many by a thread before it looks for
+/// others.
+fn sums_by_columns(
+    chosen: &[usize],
+    task: usize,
+    observer: &dyn Observer,
+    of: impl Fn(&[usize], &mut [(Look, [f64; 3])]) -> Result<(), Interrupted> + Sync,
+) -> Result<(Vec<Look>, Sums)> {
+    // Written where they are to stay: the first touch of memory costs more than the sums.
+    let mut looks = vec![PLAIN; chosen.len()];
+    let mut sums = Sums::zeros(chosen.len(), false);
+    let tasks = looks
+        .par_chunks_mut(task)
+        .zip(sums.columns.par_chunks_mut(task))
+        .zip(sums.squares.par_chunks_mut(task).zip(sums.cross.par_chunks_mut(task)))
+        .zip(chosen.par_chunks(task));
+    tasks.try_for_each(|(((looks, columns), (squares, cross)), chosen)| {
+        observer.check()?;
+        for (first, chosen) in (0..).step_by(TOGETHER).zip(chosen.chunks(TOGETHER)) {
+            let mut each = [(PLAIN, [0.0; 3]); TOGETHER];
+            of(chosen, &mut each[..chosen.len()])?;
+            for (k, (look, sums)) in (first..).zip(each).take(chosen.len()) {
+                looks[k] = look;
+                [columns[k], squares[k], cross[k]] = sums;
+            }
+        }
+        Ok::<(), Interrupted>(())
+    })?;
+    Ok((looks, sums))
 }
 
 /// Sums of v, v² and v·y.
