@@ -18,7 +18,8 @@ pub use narrow::{
 pub use products::{
     Factor, add_combination, add_gram, add_multiple_of_product, add_outer, add_products,
     add_transpose_products, axpy, cross_products, dot, multiply, multiply_upper, product_of_rows,
-    products_of, products_with, products_with_each, sparse_dot, symmetrise, weighted_square,
+    products_of, products_with, products_with_each, sparse_dot, sparse_weighted_square, symmetrise,
+    weighted_square,
 };
 
 /// Clears the upper halves of the vector registers.

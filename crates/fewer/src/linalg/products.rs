@@ -382,20 +382,32 @@ pub fn add_products<T: Factor>(
     });
 }
 
-/// Σ value·v over stored entries, in lanes whose order is fixed by their number.
+/// Σ value·v over stored entries.
 #[inline]
 pub fn sparse_dot(rows: &[u32], values: &[f64], v: &[f64]) -> f64 {
+    sparse_sum(rows, values, |i, value| value * v[i])
+}
+
+/// Σ (unit·value)²·w over stored entries.
+#[inline]
+pub fn sparse_weighted_square(rows: &[u32], values: &[f64], unit: f64, w: &[f64]) -> f64 {
+    sparse_sum(rows, values, |i, value| (unit * value).powi(2) * w[i])
+}
+
+/// Sums what stored entries give, in lanes whose order is fixed by their number.
+#[inline]
+fn sparse_sum(rows: &[u32], values: &[f64], of: impl Fn(usize, f64) -> f64) -> f64 {
     const LANES: usize = 4;
     let (row_blocks, rest_rows) = rows.as_chunks::<LANES>();
     let (blocks, rest) = values.as_chunks::<LANES>();
     let mut lanes = [0.0; LANES];
     for (rows, values) in row_blocks.iter().zip(blocks) {
         for l in 0..LANES {
-            lanes[l] += values[l] * v[rows[l] as usize];
+            lanes[l] += of(rows[l] as usize, values[l]);
         }
     }
     let sum = (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
-    rest_rows.iter().zip(rest).fold(sum, |sum, (&i, value)| sum + value * v[i as usize])
+    rest_rows.iter().zip(rest).fold(sum, |sum, (&i, &value)| sum + of(i as usize, value))
 }
 
 /// Products of all rows of `a` with all rows of `b`, each of length `d`, row after row.

@@ -14,6 +14,8 @@ use std::time::Instant;
 const EXTRAPOLATE: usize = 5;
 /// Unless sweeps gain less and less, down to this part, by themselves.
 const FAST: f64 = 0.01;
+/// Sweeps get on fast if each gains no more than this part of what the one before it did.
+const QUICK: f64 = 0.1;
 /// Sweeps after which descent gives up.
 pub(super) const MAX_SWEEPS: usize = 20_000;
 /// Largest support that is solved for exactly.
@@ -256,6 +258,9 @@ pub(super) struct ColumnDescent<'a> {
     pub small: usize,
     /// Less than this of the objective is rounding.
     pub rounding: f64,
+    /// Whether what fast sweeps seem to leave is taken for what they do leave: the problem is not
+    /// the last one.
+    pub rough: bool,
     /// When to leave.
     pub deadline: Option<Instant>,
     pub observer: &'a dyn Observer,
@@ -278,11 +283,16 @@ impl ColumnDescent<'_> {
         let mut little = tolerance;
         // The gap is of the first order in the steps, the gain of the second.
         let smallest = 1e-18 * tolerance;
+        let mut before = 0.0;
         while sweeps < budget && !is_past(self.deadline) {
             self.observer.check()?;
             sweeps += 1;
             self.columns.recentre(residuals);
             let decrease = self.sweep(&all, beta, residuals);
+            if self.is_nearly_done(before, decrease, tolerance) {
+                return Ok((sweeps, true));
+            }
+            before = decrease;
             if decrease <= little {
                 self.columns.recentre(residuals);
                 let pulls: Vec<f64> =
@@ -300,20 +310,33 @@ impl ColumnDescent<'_> {
             }
             let support: Vec<usize> = all.iter().copied().filter(|&k| beta[k] != 0.0).collect();
             let left = budget.saturating_sub(sweeps);
-            sweeps += self.settle(&support, beta, residuals, 0.3 * little, left)?;
+            let (more, done) =
+                self.settle(&support, beta, residuals, (decrease, 0.3 * little, tolerance), left)?;
+            sweeps += more;
+            if done {
+                return Ok((sweeps, true));
+            }
         }
         Ok((sweeps, false))
     }
 
-    /// Sweeps over the support until one gains at most `little`, or an exact solve does better.
+    /// Whether a sweep that gained so much, after one that gained `before`, leaves far less than
+    /// the tolerance, if the next ones get on as fast.
+    fn is_nearly_done(&self, before: f64, decrease: f64, tolerance: f64) -> bool {
+        let rate = decrease / before;
+        self.rough && rate <= QUICK && rate * decrease <= QUICK * tolerance
+    }
+
+    /// Sweeps over the support, after one over all that gained `before`, until one gains at most
+    /// `little`, or an exact solve does better; how many, and whether nearly nothing is left.
     fn settle(
         &self,
         support: &[usize],
         beta: &mut [f64],
         residuals: &mut Residuals,
-        little: f64,
+        (mut before, little, tolerance): (f64, f64, f64),
         budget: usize,
-    ) -> Result<usize, Interrupted> {
+    ) -> Result<(usize, bool), Interrupted> {
         // Their products cost about as much as this many sweeps.
         let worth = if support.len() <= MAX_SOLVE { 10 + support.len() / 4 } else { usize::MAX };
         let mut history = vec![at(beta, support)];
@@ -321,15 +344,19 @@ impl ColumnDescent<'_> {
         for sweep in 1..=budget {
             self.observer.check()?;
             let decrease = self.sweep(support, beta, residuals);
-            if decrease <= little || is_past(self.deadline) {
-                return Ok(sweep);
+            if self.is_nearly_done(before, decrease, tolerance) {
+                return Ok((sweep, true));
             }
+            if decrease <= little || is_past(self.deadline) {
+                return Ok((sweep, false));
+            }
+            before = decrease;
             if history.len() == 1 {
                 first = decrease;
             }
             if sweep >= worth && support.iter().all(|&k| beta[k] != 0.0) {
                 self.solve_exactly(support, beta, residuals)?;
-                return Ok(sweep);
+                return Ok((sweep, false));
             }
             history.push(at(beta, support));
             if history.len() > EXTRAPOLATE {
@@ -340,7 +367,7 @@ impl ColumnDescent<'_> {
                 history = vec![at(beta, support)];
             }
         }
-        Ok(budget)
+        Ok((budget, false))
     }
 
     /// Goes to the minimum for the present support and signs, as far as the signs allow.

@@ -6,7 +6,9 @@ use super::hessian::weighted_curvature;
 use crate::data::SparseView;
 use crate::engine::{Interrupted, Observer, Silent};
 use crate::likelihood::Smooth;
-use crate::linalg::{Matrix, add_multiple_of_product, axpy, dot, sparse_dot, weighted_square};
+use crate::linalg::{
+    Matrix, add_multiple_of_product, axpy, dot, sparse_dot, sparse_weighted_square, weighted_square,
+};
 
 /// Intercepts, then working coefficients, of the quadratic that touches −log p where it is now.
 pub(super) trait Curved: WorkingColumns {
@@ -168,9 +170,7 @@ impl<'a> CurvedSparse<'a> {
     fn square(&self, member: SparseMember) -> f64 {
         if let ((Some(j), _, scale), 1) = (member, self.outputs) {
             let (rows, values) = self.x.column_slices(j);
-            let unit = 1.0 / scale;
-            let square = |(&i, v): (&u32, &f64)| (v * unit).powi(2) * self.alone[i as usize];
-            return rows.iter().zip(values).map(square).sum();
+            return sparse_weighted_square(rows, values, 1.0 / scale, &self.alone);
         }
         let mut square = 0.0;
         self.for_each_of(member, |i, v| square += v * v * self.curvature(i, member.1));

@@ -147,13 +147,14 @@ impl<'a> Coordinate<'a> {
     ) -> Self {
         let null = likelihood.value();
         let (columns, outputs) = (squares.len(), likelihood.outputs());
-        let all = (0..outputs).flat_map(|c| usable.iter().map(move |j| c * columns + j));
+        let mut all = Vec::with_capacity(outputs * usable.len());
+        (0..outputs).for_each(|c| all.extend(usable.iter().map(|j| c * columns + j)));
         Self {
             eta: Matrix::zeros(design.rows(), outputs),
             residual: likelihood.residual().clone(),
             likelihood,
             squares,
-            usable: all.collect(),
+            usable: all,
             memory_limit,
             observer,
             beta: vec![0.0; outputs * columns],
@@ -778,7 +779,8 @@ impl<'a> Coordinate<'a> {
             let small = (self.squares.len() as f64).sqrt().max(64.0) as usize;
             let (rounding, observer) = (ROUNDING * self.null, self.observer);
             let (squares, deadline) = (&squares[..], self.deadline);
-            ColumnDescent { columns, squares, penalty, small, rounding, deadline, observer }
+            let rough = false;
+            ColumnDescent { columns, squares, penalty, small, rounding, rough, deadline, observer }
                 .solve(beta, residuals, tolerance, budget, done)
         };
         let values: Vec<f64> = match weights {
@@ -928,7 +930,8 @@ impl<'a> Coordinate<'a> {
             let change = self.square(j).sqrt() * distance;
             distance > 0.0 && self.gradient[j].abs() + change >= margin * threshold(j)
         };
-        let mut stale: Vec<usize> = columns.iter().copied().filter(|&j| may_exceed(j)).collect();
+        let mut stale = Vec::with_capacity(columns.len());
+        stale.extend(columns.iter().copied().filter(|&j| may_exceed(j)));
         stale.sort_unstable();
         stale
     }

@@ -13,7 +13,7 @@ use super::smooth::NARROW_PART;
 use super::{Coordinate, gap_by_pulls, is_past};
 use crate::data::SparseView;
 use crate::error::Result;
-use crate::linalg::{Matrix, add_combination, dot, products_of};
+use crate::linalg::{Matrix, add_combination, axpy, dot, products_of};
 
 /// Steps on one working set.
 const MAX_STEPS: usize = 50;
@@ -44,6 +44,9 @@ const FEW_IDLE: f64 = 0.1;
 /// empty model's objective, from which on steps are more exact.
 const INEXACT: f64 = 1e-2;
 const NEAR: f64 = 3e-3;
+/// Sweeps over sparse columns cost no more than what is done between them, and may leave so many
+/// times more.
+const SWEPT: f64 = 10.0;
 /// Roundings that a pull is taken to have gone through.
 const ROUNDINGS: f64 = 10.0;
 
@@ -218,7 +221,7 @@ impl Coordinate<'_> {
         }
         self.hessian = kept;
         if let Some(x) = self.design.raw().as_sparse() {
-            let (step, sweeps) = self.sparse_newton_step(x, variables, own, budget)?;
+            let (step, sweeps) = self.sparse_newton_step(x, variables, own, (pulls, budget))?;
             // Sweeps that came to their end earn nothing for a later curvature.
             if sweeps >= budget {
                 self.spent += sweeps as f64 * self.working.sparse_costs(self.eta.columns()).sweep;
@@ -232,13 +235,13 @@ impl Coordinate<'_> {
             let (narrow, outputs) = (self.working.narrow(), (outputs, free));
             let curved = NarrowWorking::curved(rows, narrow, pulls, outputs, &*self.likelihood);
             let from = (curved.start(), &curved.squares()[..]);
-            self.step_by_columns(&curved, from, variables, own, budget)?
+            self.step_by_columns(&curved, from, variables, own, (pulls, budget))?
         } else {
             self.working.pack(self.design);
             let packed = self.working.packed();
             let curved = CurvedPacked::new(rows, packed, outputs, free, &*self.likelihood, weights);
             let from = (curved.residuals(&*self.likelihood), &curved.squares()[..]);
-            self.step_by_columns(&curved, from, variables, own, budget)?
+            self.step_by_columns(&curved, from, variables, own, (pulls, budget))?
         };
         let visit = 0.4 + 0.6 * self.eta.columns() as f64;
         self.spent += visit * (sweeps * variables.len()) as f64;
@@ -452,20 +455,21 @@ impl Coordinate<'_> {
         own
     }
 
-    /// The minimum of the second-order model, found by descent over the rows in so many sweeps at
-    /// most; how many there were.
+    /// The minimum of the second-order model, found by descent over the rows from these pulls in
+    /// so many sweeps at most; how many there were.
     fn step_by_columns(
         &self,
         curved: &dyn WorkingColumns,
         (mut residuals, squares): (Residuals, &[f64]),
         variables: &[usize],
         own: &Penalty,
-        budget: usize,
+        (pulls, budget): (&[f64], usize),
     ) -> Result<(Vec<f64>, usize)> {
         let start = self.working_values(variables);
         let mut beta = start.clone();
-        let pulls: Vec<f64> = (0..beta.len()).map(|k| curved.pull(k, &residuals)).collect();
-        let enough = self.inexact * left_to_gain(own, squares, &beta, &pulls);
+        let rough = !self.working.is_dense();
+        let part = if rough { SWEPT * self.inexact } else { self.inexact };
+        let enough = part * left_to_gain(own, squares, &beta, pulls);
         let done = |beta: &[f64], q: &[f64]| {
             is_past(self.deadline) || left_to_gain(own, squares, beta, q) <= enough
         };
@@ -475,6 +479,7 @@ impl Coordinate<'_> {
             penalty: own,
             small: 0,
             rounding: 0.0,
+            rough,
             deadline: self.deadline,
             observer: self.observer,
         };
@@ -488,17 +493,21 @@ impl Coordinate<'_> {
         x: SparseView<'_>,
         variables: &[usize],
         own: &Penalty,
-        budget: usize,
+        (pulls, budget): (&[f64], usize),
     ) -> Result<(Vec<f64>, usize)> {
         let members = sparse_members(self.design, self.intercept_count(), variables);
         let curved = CurvedSparse::at(x, members, &*self.likelihood, self.design.weights());
         let from = (curved.residuals(&*self.likelihood), &curved.squares()[..]);
         let start = self.working_values(variables);
-        let mut pulls = vec![0.0; start.len()];
-        let own = &self.damped(own, variables, &start, &mut pulls);
-        let damped = Damped { columns: &curved, pulls };
+        let mut damping = vec![0.0; start.len()];
+        let own = &self.damped(own, variables, &start, &mut damping);
+        let mut pulls = pulls.to_vec();
+        self.uncentre(variables, &mut pulls);
+        axpy(1.0, &damping, &mut pulls);
+        let damped = Damped { columns: &curved, pulls: damping };
         let columns: &dyn WorkingColumns = if self.damping > 0.0 { &damped } else { &curved };
-        let (mut step, sweeps) = self.step_by_columns(columns, from, variables, own, budget)?;
+        let (mut step, sweeps) =
+            self.step_by_columns(columns, from, variables, own, (&pulls, budget))?;
         self.centre(variables, &mut step);
         Ok((step, sweeps))
     }
