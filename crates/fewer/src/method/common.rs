@@ -446,6 +446,8 @@ impl Common {
         let all: Vec<usize> = (0..columns.columns()).collect();
         let gram = wanted.gram && (columns.columns() <= columns.rows() || wanted.on_demand);
         let moments = Moments::of(&*columns, &all, target, weights, gram, observer)?;
+        // What comes next touches no new memory in its place.
+        drop(all);
         if self.looks_later(weights) && !moments.is_finite() {
             data.check()?;
         }

@@ -342,8 +342,8 @@ fn effects(shared: &Shared<'_>, outcome: &Outcome) -> BTreeMap<usize, f64> {
 pub(crate) struct Laid {
     l1: Vec<f64>,
     l2: Vec<f64>,
-    /// L1 penalties of λ = 1 if all of λ were L1: what λ_max is measured by.
-    all_l1: Vec<f64>,
+    /// L1 penalties of λ = 1 if all of λ were L1, where it is not: what λ_max is measured by.
+    all_l1: Option<Vec<f64>>,
     l1_ratio: f64,
     positive: bool,
 }
@@ -356,16 +356,25 @@ impl Laid {
         let each = || factors.iter().zip(shared.scale.iter().map(|s| s / unit));
         Self {
             l1: each().map(|(f, s)| l1_ratio * f * s / unit).collect(),
-            l2: each().map(|(f, s)| (1.0 - l1_ratio) * f * s * s / unit).collect(),
-            all_l1: each().map(|(f, s)| f * s / unit).collect(),
+            l2: match l1_ratio {
+                1.0 => vec![0.0; factors.len()],
+                _ => each().map(|(f, s)| (1.0 - l1_ratio) * f * s * s / unit).collect(),
+            },
+            all_l1: (l1_ratio != 1.0).then(|| each().map(|(f, s)| f * s / unit).collect()),
             l1_ratio,
             positive,
         }
     }
 
+    fn all_l1(&self) -> &[f64] {
+        self.all_l1.as_deref().unwrap_or(&self.l1)
+    }
+
     /// Takes half of the L2 penalty.
     pub fn halve_l2(&mut self) {
-        self.l2.iter_mut().for_each(|l2| *l2 *= 0.5);
+        if self.l1_ratio < 1.0 {
+            self.l2.iter_mut().for_each(|l2| *l2 *= 0.5);
+        }
     }
 
     /// The penalty for a λ, the same in every output.
@@ -374,13 +383,18 @@ impl Laid {
             let one: Vec<f64> = of.iter().map(|v| lam * v).collect();
             if outputs == 1 { one } else { one.repeat(outputs) }
         };
-        Penalty { l1: times(&self.l1), l2: times(&self.l2), positive: self.positive }
+        // Zeros that nobody reads take no memory.
+        let l2 = match self.l1_ratio {
+            1.0 => vec![0.0; self.l2.len() * outputs],
+            _ => times(&self.l2),
+        };
+        Penalty { l1: times(&self.l1), l2, positive: self.positive }
     }
 
     /// The penalty under which only columns without one are kept.
     pub fn wall(&self, outputs: usize) -> Penalty {
         let wall = |f: &f64| if *f > 0.0 { f64::MAX } else { 0.0 };
-        let l1: Vec<f64> = self.all_l1.iter().map(wall).collect();
+        let l1: Vec<f64> = self.all_l1().iter().map(wall).collect();
         let l2 = vec![0.0; l1.len() * outputs];
         Penalty { l1: l1.repeat(outputs), l2, positive: self.positive }
     }
@@ -399,7 +413,7 @@ impl Laid {
 
     /// Whether some of the columns have no penalty.
     pub fn has_free(&self, usable: &[usize]) -> bool {
-        usable.iter().any(|&j| self.all_l1[j] == 0.0)
+        usable.iter().any(|&j| self.all_l1()[j] == 0.0)
     }
 
     /// The λ at which the L2 penalty halves the weight of a lone column, with Gaussian noise: what
@@ -418,11 +432,12 @@ impl Laid {
         }
         // Residuals are at most of unit size, on the whole.
         let rounding = |j: usize| ROUNDING * (shared.squares[j] * shared.weight).sqrt();
+        let all_l1 = self.all_l1();
         let of_output = |pulls: &[f64]| {
-            let penalised = usable.iter().filter(|&&j| self.all_l1[j] > 0.0);
+            let penalised = usable.iter().filter(|&&j| all_l1[j] > 0.0);
             let strength = |&j: &usize| {
                 let pull = if self.positive { pulls[j].max(0.0) } else { pulls[j].abs() };
-                if pull > rounding(j) { pull / (ratio * self.all_l1[j]) } else { 0.0 }
+                if pull > rounding(j) { pull / (ratio * all_l1[j]) } else { 0.0 }
             };
             penalised.map(strength).fold(0.0, f64::max)
         };

@@ -79,10 +79,11 @@ impl Training {
         };
         let mut units = moments.units(centre_columns, intercept == Intercept::Free);
         // A constant column says what the intercept says.
-        let constants = if centre_columns == (intercept != Intercept::None) {
-            units.deviation.clone()
-        } else {
-            moments.units(true, false).deviation
+        let centred = centre_columns == (intercept != Intercept::None);
+        let constants = match (centred, rescale) {
+            (true, true) => None,
+            (true, false) => Some(units.deviation.clone()),
+            (false, _) => Some(moments.units(true, false).deviation),
         };
         if let Some(ones) = ones {
             (units.mean[ones], units.deviation[ones]) = (0.0, 1.0);
@@ -104,12 +105,16 @@ impl Training {
             });
         }
         let moments = moments.in_units(&units);
-        let mut training = Self { units, moments, usable: Vec::new(), dropped: Vec::new() };
-        for j in 0..constants.len() {
+        let columns = units.deviation.len();
+        let usable = Vec::with_capacity(columns);
+        let mut training = Self { units, moments, usable, dropped: Vec::new() };
+        for j in 0..columns {
+            let deviation = training.units.deviation[j];
+            let constant = constants.as_ref().map_or(deviation, |of| of[j]);
             if Some(j) == ones {
                 training.usable.push(j);
-            } else if constants[j] > 0.0 && training.units.deviation[j] > 0.0 {
-                if rescale || constants[j] > VANISHING {
+            } else if constant > 0.0 && deviation > 0.0 {
+                if rescale || constant > VANISHING {
                     training.usable.push(j);
                 } else {
                     training.drop_column(name(j), "too small for its squares".into());
