@@ -91,8 +91,9 @@ impl Dictionary for FromGram<'_> {
     }
 
     fn products(&self, of: &[usize], with: &[usize]) -> Matrix {
-        let values = with.iter().flat_map(|&b| of.iter().map(move |&a| self.product(a, b)));
-        Matrix::from_columns(of.len(), with.len(), values.collect())
+        let mut values = Vec::with_capacity(of.len() * with.len());
+        with.iter().for_each(|&b| values.extend(of.iter().map(|&a| self.product(a, b))));
+        Matrix::from_columns(of.len(), with.len(), values)
     }
 
     fn gram(&self, chosen: &[usize]) -> Matrix {
@@ -109,8 +110,9 @@ impl Dictionary for Table {
     }
 
     fn products(&self, of: &[usize], with: &[usize]) -> Matrix {
-        let values = with.iter().flat_map(|&b| of.iter().map(move |&a| self.0[(a, b)]));
-        Matrix::from_columns(of.len(), with.len(), values.collect())
+        let mut values = Vec::with_capacity(of.len() * with.len());
+        with.iter().for_each(|&b| values.extend(of.iter().map(|&a| self.0.column(b)[a])));
+        Matrix::from_columns(of.len(), with.len(), values)
     }
 
     fn gram(&self, chosen: &[usize]) -> Matrix {

@@ -613,7 +613,7 @@ impl<'a> Laplace<'a> {
         // Q = φᵀ(t − y): B⁻¹ would overflow.
         let slopes = slopes.iter().zip(&inverse_lengths);
         ascent.all.q = slopes.map(|(q, f)| q * f).collect();
-        let mut gains = ascent.gains();
+        let mut gains = ascent.gains(ascent.addable());
         let full = self.options.max_terms.is_some_and(|most| counted.len() >= most);
         for (v, gain) in gains.iter_mut().enumerate() {
             let column = chosen[v % size];

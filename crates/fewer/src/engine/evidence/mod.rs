@@ -412,9 +412,9 @@ const LOOSE: f64 = 1e-3;
 const LOOSE_MANY: f64 = 1.0;
 /// Terms that are many.
 const MANY: usize = 100;
-/// After a gain of this much the best so many candidates are looked at alone, so many times, if
+/// After a gain above this the best so many candidates are looked at alone, so many times, if
 /// there are so many times as many.
-const MUCH: f64 = 0.1;
+const WORTH_A_GLANCE: f64 = 1e-3;
 const BEST: usize = 256;
 const GLANCES: usize = 6;
 const LOOKED_AT: usize = 3;
@@ -716,12 +716,17 @@ impl<'a> Ascent<'a> {
             {
                 self.restore(best)?;
             }
+            let done = failures == 0 && tol <= options.tol && self.closed.is_empty();
             (round, moved) = (0, f64::NEG_INFINITY);
             self.closed.clear();
             self.singly = false;
             // With no noise left there is none to take for signal.
             let exact = !few && self.posterior.beta >= options.largest_precision;
             if failures >= kicks.len() || returned || exact || noise_only {
+                if done {
+                    termination = Termination::Converged;
+                    break;
+                }
                 (last, tol, hold) = (true, options.tol, 0);
                 continue;
             }
@@ -1086,23 +1091,30 @@ impl<'a> Ascent<'a> {
         Ok(())
     }
 
-    /// Which columns are neither active nor nearly equal to an active one.
-    fn open(&self) -> Vec<bool> {
-        let mut open = vec![true; self.all.len()];
+    /// Those of some inactive columns that are not nearly equal to an active one.
+    fn open(&self, mut columns: Vec<usize>) -> Vec<usize> {
+        let limit = 1.0 - self.options.alignment;
+        columns.retain(|j| !self.closed.contains(j));
         for k in 0..self.active.len() {
-            let limit = 1.0 - self.options.alignment;
-            let column = open.iter_mut().zip(self.all.column(k));
-            column.for_each(|(o, p)| *o &= p.abs() <= limit);
+            let products = self.all.column(k);
+            columns.retain(|&j| products[j].abs() <= limit);
         }
-        self.active.iter().chain(&self.closed).for_each(|&j| open[j] = false);
-        open
+        columns
+    }
+
+    /// Inactive columns of which the evidence has something to gain, other columns aside.
+    fn promising(&self) -> Vec<usize> {
+        let mut inactive = vec![true; self.all.len()];
+        self.active.iter().for_each(|&j| inactive[j] = false);
+        let promises = |&j: &usize| inactive[j] && self.all.q[j].powi(2) > self.all.s[j];
+        (0..self.all.len()).filter(promises).collect()
     }
 
     /// Columns that would gain but for being nearly equal to an active one.
     fn aligned(&self) -> usize {
-        let open = self.open();
-        let would = |j: &usize| !self.active.contains(j) && self.worth_of(*j).1 > self.options.tol;
-        (0..open.len()).filter(|&j| !open[j]).filter(would).count()
+        let mut would = self.promising();
+        would.retain(|&j| self.worth_of(j).1 > self.options.tol);
+        would.len() - self.open(would).len()
     }
 
     /// The best variance and gain of an inactive column.
@@ -1122,40 +1134,40 @@ impl<'a> Ascent<'a> {
     }
 
     /// For every column that may be added its best variance and gain; after a look that promised
-    /// much, mostly for the best ones alone: the others are not among those that come in.
+    /// something, mostly for the best ones alone: the others are not among those that come in.
     fn look(&mut self, last: f64) -> Vec<(f64, f64)> {
-        let much = last.is_finite() && last > MUCH;
+        let promised = last.is_finite() && last > WORTH_A_GLANCE;
         let few = self.all.len() < LOOKED_AT * BEST || !self.all.z.is_empty();
-        if !much || few || self.glances >= GLANCES || self.goes_by_rules() {
+        if !promised || few || self.glances >= GLANCES || self.goes_by_rules() {
             return self.look_at_all();
         }
         self.glances += 1;
-        let open = self.addable();
-        let mut gains = vec![(0.0, 0.0); open.len()];
-        for j in self.all.refresh_best(&self.posterior, BEST, &open) {
-            gains[j] = self.worth_of(j);
-        }
-        if largest(&gains) > MUCH { gains } else { self.look_at_all() }
+        self.all.refresh_q(&self.posterior);
+        let best = self.all.best(self.addable(), BEST);
+        self.all.refresh_s_of(&self.posterior, &best);
+        let gains = self.gains(best);
+        if largest(&gains) > WORTH_A_GLANCE { gains } else { self.look_at_all() }
     }
 
     fn look_at_all(&mut self) -> Vec<(f64, f64)> {
         self.glances = 0;
         self.all.refresh(&self.posterior);
-        self.gains()
+        self.gains(self.addable())
     }
 
-    /// For every column that may be added its best variance and gain.
-    fn gains(&self) -> Vec<(f64, f64)> {
-        let worth = |(j, open): (usize, bool)| if open { self.worth_of(j) } else { (0.0, 0.0) };
-        self.addable().into_iter().enumerate().map(worth).collect()
+    /// For every column its best variance and gain, if it is one of these.
+    fn gains(&self, columns: Vec<usize>) -> Vec<(f64, f64)> {
+        let mut gains = vec![(0.0, 0.0); self.all.len()];
+        columns.into_iter().for_each(|j| gains[j] = self.worth_of(j));
+        gains
     }
 
-    /// Which columns may be added.
-    fn addable(&self) -> Vec<bool> {
-        let mut open = self.open();
+    /// The promising columns that may be added.
+    fn addable(&self) -> Vec<usize> {
+        let mut columns = self.promising();
         if self.options.max_terms.is_some_and(|most| self.counted() >= most) {
-            open.iter_mut().enumerate().for_each(|(j, open)| *open &= Some(j) == self.uncounted);
+            columns.retain(|&j| Some(j) == self.uncounted);
         }
-        open
+        self.open(columns)
     }
 }

@@ -33,8 +33,7 @@ impl Ascent<'_> {
         let (m, k, with_z) = (chosen.len(), self.active.len(), !all.z.is_empty());
         let size = m + out.len();
         let gram = self.dictionary.gram(&chosen);
-        let of_chosen = |b: usize| chosen.iter().map(move |&j| all.column(b)[j]);
-        let with_active: Vec<f64> = (0..k).flat_map(of_chosen).collect();
+        let with_active = all.products_of(&chosen);
         let (mut products, mut pulls) = (Matrix::zeros(size, size), vec![0.0; size]);
         // βG − (βPR)(βPR)ᵀ, as in S itself.
         let projected = multiply_upper(m, &with_active, &p.root);

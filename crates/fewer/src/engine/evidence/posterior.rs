@@ -43,10 +43,43 @@ pub(super) fn too_large() -> Error {
     }
 }
 
+/// A posterior of which Σ and its root are still to be made: the objective is told without them.
+pub(super) struct Begun {
+    pub posterior: Posterior,
+    /// Of I + A^-½βFᵀFA^-½.
+    factor: Cholesky,
+    /// (k,) A^-½.
+    spread: Vec<f64>,
+}
+
+impl Begun {
+    pub fn finish(self) -> Posterior {
+        let Self { mut posterior, factor, spread } = self;
+        let (mut root, mut sigma) = factor.inverse_with_root();
+        for b in 0..spread.len() {
+            let rows = root.column_mut(b)[..=b].iter_mut().zip(&spread);
+            rows.for_each(|(v, s)| *v *= s);
+            let both = sigma.column_mut(b).iter_mut().zip(&spread);
+            both.for_each(|(v, s)| *v *= s * spread[b]);
+        }
+        (posterior.root, posterior.sigma) = (root, sigma);
+        posterior
+    }
+}
+
 impl Posterior {
+    pub fn new(data: &Active, alpha: &[f64], beta: f64, observer: &dyn Observer) -> Result<Self> {
+        Ok(Self::begin(data, alpha, beta, observer)?.finish())
+    }
+
     /// From the Cholesky factor of I + A^-½βFᵀFA^-½, whose eigenvalues are at least 1: it exists
     /// for precisions of any size.
-    pub fn new(data: &Active, alpha: &[f64], beta: f64, observer: &dyn Observer) -> Result<Self> {
+    pub fn begin(
+        data: &Active,
+        alpha: &[f64],
+        beta: f64,
+        observer: &dyn Observer,
+    ) -> Result<Begun> {
         let k = alpha.len();
         let spread: Vec<f64> = alpha.iter().map(|a| 1.0 / a.sqrt()).collect();
         let scaled = |ridge: f64| {
@@ -73,13 +106,6 @@ impl Posterior {
                 Err(_) => ridge = (10.0 * ridge).max(1e-12 * beta / alpha_min(alpha)),
             }
         };
-        let (mut root, mut sigma) = factor.inverse_with_root();
-        for b in 0..k {
-            let rows = root.column_mut(b)[..=b].iter_mut().zip(&spread);
-            rows.for_each(|(v, s)| *v *= s);
-            let both = sigma.column_mut(b).iter_mut().zip(&spread);
-            both.for_each(|(v, s)| *v *= s * spread[b]);
-        }
         // Through the factor: Σ is too much rounded where columns are nearly dependent.
         let solve = |right: Vec<f64>| {
             let mut x: Vec<f64> = right.iter().zip(&spread).map(|(r, s)| r * s).collect();
@@ -92,15 +118,15 @@ impl Posterior {
         let mut posterior = Self {
             alpha: alpha.to_vec(),
             beta,
-            sigma,
+            sigma: Matrix::default(),
             mean,
-            root,
+            root: Matrix::default(),
             log_determinant,
             residual_square: 0.0,
         };
         posterior.refine(data, solve);
         posterior.measure(data);
-        Ok(posterior)
+        Ok(Begun { posterior, factor, spread })
     }
 
     /// Fᵀ(t − Fμ).

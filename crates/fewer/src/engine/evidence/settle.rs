@@ -160,9 +160,16 @@ impl Ascent<'_> {
             } else {
                 self.posterior.beta
             };
-            let trial = Posterior::new(&self.data, &alpha, beta, self.observer)?;
-            let raised = self.objective().value(&trial, units) > value;
-            Ok(raised.then_some(trial))
+            let begun = Posterior::begin(&self.data, &alpha, beta, self.observer)?;
+            let objective = self.objective();
+            let raises = |trial: &Posterior| objective.value(trial, units) > value;
+            // Effective parameters take Σ.
+            let told = objective.prior.price() == 0.0;
+            if told && !raises(&begun.posterior) {
+                return Ok(None);
+            }
+            let trial = begun.finish();
+            Ok((told || raises(&trial)).then_some(trial))
         })
     }
 
@@ -292,8 +299,9 @@ pub(super) fn damped_step<T>(
     let order = gradient.len();
     let is_weak = |i: usize| weak.get(i) == Some(&true);
     for _ in 0..40 {
-        let leading = (0..order).flat_map(|b| &curvature.column(b)[..order]).copied();
-        let mut matrix = Matrix::from_columns(order, order, leading.collect());
+        let mut leading = Vec::with_capacity(order * order);
+        (0..order).for_each(|b| leading.extend_from_slice(&curvature.column(b)[..order]));
+        let mut matrix = Matrix::from_columns(order, order, leading);
         for b in 0..order {
             // v²d²/dv² = d²/dx² + d/dx for x = −log v.
             let bend = if is_weak(b) { gradient[b] } else { 0.0 };

@@ -69,53 +69,52 @@ impl Statistics {
         }
     }
 
-    fn refresh_q(&mut self, posterior: &Posterior) {
+    /// Q of all of them afresh, which takes k products for each, S k²; S keeps its part of the noise
+    /// precision.
+    pub fn refresh_q(&mut self, posterior: &Posterior) {
         let (m, beta) = (self.len(), posterior.beta);
         self.q.iter_mut().zip(&self.cross).for_each(|(q, c)| *q = beta * c);
         for k in 0..posterior.alpha.len() {
             axpy(-beta * posterior.mean[k], &self.products[k * m..][..m], &mut self.q);
         }
-    }
-
-    /// Q of all of them afresh, and S of those so many open ones that seem to gain most: Q takes k
-    /// products for each column, S k². The other S, which only say which ones these are, keep
-    /// their part of the noise precision.
-    pub fn refresh_best(
-        &mut self,
-        posterior: &Posterior,
-        count: usize,
-        open: &[bool],
-    ) -> Vec<usize> {
-        let beta = posterior.beta;
-        self.refresh_q(posterior);
         let same_part = beta / self.beta;
         self.s.iter_mut().for_each(|s| *s *= same_part);
         self.beta = beta;
-        let promise = |j: usize| self.q[j] * self.q[j] / self.s[j];
-        let mut best: Vec<(f64, usize)> = (0..self.len())
-            .filter(|&j| open[j] && self.s[j] > 0.0)
-            .map(|j| (promise(j), j))
-            .filter(|(promise, _)| *promise > 1.0)
-            .collect();
-        if best.len() > count {
-            let by_promise =
-                |a: &(f64, usize), b: &(f64, usize)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
-            best.select_nth_unstable_by(count, by_promise);
-            best.truncate(count);
+    }
+
+    /// So many of some candidates, rising: those that seem to gain most.
+    pub fn best(&self, mut candidates: Vec<usize>, count: usize) -> Vec<usize> {
+        if candidates.len() > count {
+            let promise = |j: usize| self.q[j] * self.q[j] / self.s[j].max(f64::MIN_POSITIVE);
+            candidates.select_nth_unstable_by(count, |&a, &b| {
+                promise(b).total_cmp(&promise(a)).then(a.cmp(&b))
+            });
+            candidates.truncate(count);
+            candidates.sort_unstable();
         }
-        let mut chosen: Vec<usize> = best.into_iter().map(|b| b.1).collect();
-        chosen.sort_unstable();
-        let products: Vec<f64> = (0..posterior.alpha.len())
-            .flat_map(|k| chosen.iter().map(move |&j| (k, j)))
-            .map(|(k, j)| self.column(k)[j])
-            .collect();
+        candidates
+    }
+
+    /// S of these afresh.
+    pub fn refresh_s_of(&mut self, posterior: &Posterior, chosen: &[usize]) {
+        let (beta, order) = (posterior.beta, posterior.alpha.len());
+        let products = self.products_of(chosen);
         let projected = multiply_upper(chosen.len(), &products, &posterior.root);
         let mut s = vec![beta; chosen.len()];
-        for k in 0..posterior.alpha.len() {
+        for k in 0..order {
             subtract_squares(beta * beta, projected.column(k), &mut s);
         }
         chosen.iter().zip(s).for_each(|(&j, s)| self.s[j] = s);
-        chosen
+    }
+
+    /// (chosen, k) Products of some candidates with the active columns, column after column.
+    pub fn products_of(&self, chosen: &[usize]) -> Vec<f64> {
+        let mut products =
+            Vec::with_capacity(self.products.len() / self.len().max(1) * chosen.len());
+        for column in self.products.chunks_exact(self.len().max(1)) {
+            products.extend(chosen.iter().map(|&j| column[j]));
+        }
+        products
     }
 
     /// What is more than rounding of the factors of a candidate, for a target of length `size`; none
