@@ -54,7 +54,6 @@ impl Padded {
 /// sign·by[first + q, p] times column p to column first + q: in the rows `rows`, which begin with a
 /// vector, and for p from `from` of the row that a pair of vectors begins with.
 #[inline(always)]
-#[allow(clippy::too_many_arguments)]
 fn add_combinations<S: Simd>(
     simd: S,
     group: &mut [f64],
@@ -171,7 +170,6 @@ impl WithSimd for Invert<'_> {
         let order = self.order;
         let lower = Padded::lower_of::<S>(order, self.factor);
         let apart = lower.apart;
-        let pair = VECTORS * S::F64_LANES;
         // Column r of L⁻ᵀ is that of 1 less those before it, as often as row r of L says.
         let mut root = Padded::zeros::<S>(order);
         for first in (0..order).step_by(COLUMNS) {
@@ -197,7 +195,7 @@ impl WithSimd for Invert<'_> {
         for first in (0..order).step_by(COLUMNS) {
             let group = &mut inverse.values[first * apart..][..COLUMNS * apart];
             let (of, by) = (&root.values, &root.values);
-            let from = |row: usize| row.max(first / pair * pair);
+            let from = |row: usize| row.max(first);
             add_combinations(simd, group, first, apart, 0..order, of, by, 1.0, from, order);
         }
         (root.into_matrix(), inverse.into_matrix())

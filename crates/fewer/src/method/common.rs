@@ -446,7 +446,7 @@ impl Common {
         let all: Vec<usize> = (0..columns.columns()).collect();
         let gram = wanted.gram && (columns.columns() <= columns.rows() || wanted.on_demand);
         let moments = Moments::of(&*columns, &all, target, weights, gram, observer)?;
-        // What comes next touches no new memory in its place.
+        // Its memory serves what comes next.
         drop(all);
         if self.looks_later(weights) && !moments.is_finite() {
             data.check()?;

@@ -383,7 +383,7 @@ impl Laid {
             let one: Vec<f64> = of.iter().map(|v| lam * v).collect();
             if outputs == 1 { one } else { one.repeat(outputs) }
         };
-        // Zeros that nobody reads take no memory.
+        // Zeros that nobody writes take no memory.
         let l2 = match self.l1_ratio {
             1.0 => vec![0.0; self.l2.len() * outputs],
             _ => times(&self.l2),

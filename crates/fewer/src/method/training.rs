@@ -80,7 +80,7 @@ impl Training {
         let mut units = moments.units(centre_columns, intercept == Intercept::Free);
         // A constant column says what the intercept says.
         let centred = centre_columns == (intercept != Intercept::None);
-        let constants = match (centred, rescale) {
+        let spreads = match (centred, rescale) {
             (true, true) => None,
             (true, false) => Some(units.deviation.clone()),
             (false, _) => Some(moments.units(true, false).deviation),
@@ -110,11 +110,11 @@ impl Training {
         let mut training = Self { units, moments, usable, dropped: Vec::new() };
         for j in 0..columns {
             let deviation = training.units.deviation[j];
-            let constant = constants.as_ref().map_or(deviation, |of| of[j]);
+            let spread = spreads.as_ref().map_or(deviation, |of| of[j]);
             if Some(j) == ones {
                 training.usable.push(j);
-            } else if constant > 0.0 && deviation > 0.0 {
-                if rescale || constant > VANISHING {
+            } else if spread > 0.0 && deviation > 0.0 {
+                if rescale || spread > VANISHING {
                     training.usable.push(j);
                 } else {
                     training.drop_column(name(j), "too small for its squares".into());

@@ -283,16 +283,16 @@ impl ColumnDescent<'_> {
         let mut little = tolerance;
         // The gap is of the first order in the steps, the gain of the second.
         let smallest = 1e-18 * tolerance;
-        let mut before = 0.0;
+        // Whether the last sweeps over the support got on fast.
+        let mut quick = false;
         while sweeps < budget && !is_past(self.deadline) {
             self.observer.check()?;
             sweeps += 1;
             self.columns.recentre(residuals);
             let decrease = self.sweep(&all, beta, residuals);
-            if self.is_nearly_done(before, decrease, tolerance) {
+            if quick && decrease <= QUICK * tolerance {
                 return Ok((sweeps, true));
             }
-            before = decrease;
             if decrease <= little {
                 self.columns.recentre(residuals);
                 let pulls: Vec<f64> =
@@ -310,37 +310,36 @@ impl ColumnDescent<'_> {
             }
             let support: Vec<usize> = all.iter().copied().filter(|&k| beta[k] != 0.0).collect();
             let left = budget.saturating_sub(sweeps);
-            let (more, done) =
-                self.settle(&support, beta, residuals, (decrease, 0.3 * little, tolerance), left)?;
+            let more;
+            (more, quick) =
+                self.settle(&support, beta, residuals, 0.3 * little, tolerance, left)?;
             sweeps += more;
-            if done {
-                return Ok((sweeps, true));
-            }
         }
         Ok((sweeps, false))
     }
 
-    /// Whether a sweep that gained so much, after one that gained `before`, leaves far less than
-    /// the tolerance, if the next ones get on as fast.
+    /// Whether a sweep that gained so much, after one over the same columns that gained `before`,
+    /// leaves far less than the tolerance, if the next ones get on as fast.
     fn is_nearly_done(&self, before: f64, decrease: f64, tolerance: f64) -> bool {
         let rate = decrease / before;
         self.rough && rate <= QUICK && rate * decrease <= QUICK * tolerance
     }
 
-    /// Sweeps over the support, after one over all that gained `before`, until one gains at most
-    /// `little`, or an exact solve does better; how many, and whether nearly nothing is left.
+    /// Sweeps over the support until one gains at most `little`, or an exact solve does better; how
+    /// many, and whether they got on so fast that nearly nothing of the tolerance is left.
     fn settle(
         &self,
         support: &[usize],
         beta: &mut [f64],
         residuals: &mut Residuals,
-        (mut before, little, tolerance): (f64, f64, f64),
+        little: f64,
+        tolerance: f64,
         budget: usize,
     ) -> Result<(usize, bool), Interrupted> {
         // Their products cost about as much as this many sweeps.
         let worth = if support.len() <= MAX_SOLVE { 10 + support.len() / 4 } else { usize::MAX };
         let mut history = vec![at(beta, support)];
-        let mut first = f64::INFINITY;
+        let (mut first, mut before) = (f64::INFINITY, 0.0);
         for sweep in 1..=budget {
             self.observer.check()?;
             let decrease = self.sweep(support, beta, residuals);
@@ -363,6 +362,7 @@ impl ColumnDescent<'_> {
                 // What converges fast is not worth the cost.
                 if decrease > FAST * first {
                     self.extrapolate(support, &history, beta, residuals);
+                    before = 0.0;
                 }
                 history = vec![at(beta, support)];
             }

@@ -221,7 +221,7 @@ impl Coordinate<'_> {
         }
         self.hessian = kept;
         if let Some(x) = self.design.raw().as_sparse() {
-            let (step, sweeps) = self.sparse_newton_step(x, variables, own, (pulls, budget))?;
+            let (step, sweeps) = self.sparse_newton_step(x, variables, own, pulls, budget)?;
             // Sweeps that came to their end earn nothing for a later curvature.
             if sweeps >= budget {
                 self.spent += sweeps as f64 * self.working.sparse_costs(self.eta.columns()).sweep;
@@ -235,13 +235,13 @@ impl Coordinate<'_> {
             let (narrow, outputs) = (self.working.narrow(), (outputs, free));
             let curved = NarrowWorking::curved(rows, narrow, pulls, outputs, &*self.likelihood);
             let from = (curved.start(), &curved.squares()[..]);
-            self.step_by_columns(&curved, from, variables, own, (pulls, budget))?
+            self.step_by_columns(&curved, from, variables, own, pulls, budget)?
         } else {
             self.working.pack(self.design);
             let packed = self.working.packed();
             let curved = CurvedPacked::new(rows, packed, outputs, free, &*self.likelihood, weights);
             let from = (curved.residuals(&*self.likelihood), &curved.squares()[..]);
-            self.step_by_columns(&curved, from, variables, own, (pulls, budget))?
+            self.step_by_columns(&curved, from, variables, own, pulls, budget)?
         };
         let visit = 0.4 + 0.6 * self.eta.columns() as f64;
         self.spent += visit * (sweeps * variables.len()) as f64;
@@ -463,7 +463,8 @@ impl Coordinate<'_> {
         (mut residuals, squares): (Residuals, &[f64]),
         variables: &[usize],
         own: &Penalty,
-        (pulls, budget): (&[f64], usize),
+        pulls: &[f64],
+        budget: usize,
     ) -> Result<(Vec<f64>, usize)> {
         let start = self.working_values(variables);
         let mut beta = start.clone();
@@ -493,7 +494,8 @@ impl Coordinate<'_> {
         x: SparseView<'_>,
         variables: &[usize],
         own: &Penalty,
-        (pulls, budget): (&[f64], usize),
+        pulls: &[f64],
+        budget: usize,
     ) -> Result<(Vec<f64>, usize)> {
         let members = sparse_members(self.design, self.intercept_count(), variables);
         let curved = CurvedSparse::at(x, members, &*self.likelihood, self.design.weights());
@@ -507,7 +509,7 @@ impl Coordinate<'_> {
         let damped = Damped { columns: &curved, pulls: damping };
         let columns: &dyn WorkingColumns = if self.damping > 0.0 { &damped } else { &curved };
         let (mut step, sweeps) =
-            self.step_by_columns(columns, from, variables, own, (&pulls, budget))?;
+            self.step_by_columns(columns, from, variables, own, &pulls, budget)?;
         self.centre(variables, &mut step);
         Ok((step, sweeps))
     }

@@ -17,6 +17,11 @@ pub(crate) trait Dictionary: Sync {
 
     /// (chosen, chosen) Products among some columns.
     fn gram(&self, chosen: &[usize]) -> Matrix;
+
+    /// What `gram` takes of memory, beside the products, for so many columns.
+    fn bytes_for_gram(&self, _columns: usize) -> usize {
+        0
+    }
 }
 
 /// Columns of a design.
@@ -66,6 +71,10 @@ impl Dictionary for FromRows<'_> {
         add_products(&mut out, 1.0, columns.rows(), (values, columns.rows()), values, true);
         symmetrise(&mut out);
         out
+    }
+
+    fn bytes_for_gram(&self, columns: usize) -> usize {
+        8 * self.design.rows() * columns
     }
 }
 
@@ -143,5 +152,9 @@ impl Dictionary for Part<'_> {
 
     fn gram(&self, chosen: &[usize]) -> Matrix {
         self.whole.gram(&self.of_whole(chosen))
+    }
+
+    fn bytes_for_gram(&self, columns: usize) -> usize {
+        self.whole.bytes_for_gram(columns)
     }
 }

@@ -412,12 +412,13 @@ const LOOSE: f64 = 1e-3;
 const LOOSE_MANY: f64 = 1.0;
 /// Terms that are many.
 const MANY: usize = 100;
-/// After a gain above this the best so many candidates are looked at alone, so many times, if
-/// there are so many times as many.
+/// After a gain above this the best candidates are looked at alone.
 const WORTH_A_GLANCE: f64 = 1e-3;
+/// So many are the best, where there are at least [`LOOKED_AT`] times as many.
 const BEST: usize = 256;
-const GLANCES: usize = 6;
 const LOOKED_AT: usize = 3;
+/// Looks at the best alone, between two at all.
+const GLANCES: usize = 6;
 /// Rounds of the search that gain less than this for each term are the last.
 const SEARCH: f64 = 0.02;
 
@@ -599,7 +600,7 @@ impl<'a> Ascent<'a> {
                 self.closed.clear();
             }
             added = (Vec::new(), f64::NEG_INFINITY);
-            let mut gains = self.look(gain);
+            let mut gains = self.look(gain, tol);
             gain = largest(&gains);
             if gain <= tol && self.hold_noise {
                 hold = 0;
@@ -645,6 +646,9 @@ impl<'a> Ascent<'a> {
                 continue;
             }
             if options.deadline.is_some_and(|d| Instant::now() >= d) {
+                if self.glances > 0 {
+                    gain = largest(&self.look_at_all());
+                }
                 termination = Termination::TimeLimit;
                 break;
             }
@@ -716,7 +720,7 @@ impl<'a> Ascent<'a> {
             {
                 self.restore(best)?;
             }
-            let done = failures == 0 && tol <= options.tol && self.closed.is_empty();
+            let done = failures == 0 && gain <= options.tol && self.closed.is_empty();
             (round, moved) = (0, f64::NEG_INFINITY);
             self.closed.clear();
             self.singly = false;
@@ -840,12 +844,15 @@ impl<'a> Ascent<'a> {
         (part * gain).clamp(closest, loose.max(closest))
     }
 
-    /// Whether all columns together leave as much noise as there is, so that no other maximum takes
-    /// less for noise. Told only where rows are many more than columns.
+    /// Whether all columns together explain no more than noise would of what is left, so that no
+    /// other maximum takes less for noise. Told only where rows are many more than columns.
     fn noise_hides_nothing(&self) -> Result<bool> {
         let (m, rows) = (self.all.len(), self.frame.rows());
         let told = self.options.noise != Noise::Estimated;
         if told || m > FEW_CANDIDATES || 2.0 * m as f64 > rows {
+            return Ok(false);
+        }
+        if self.dictionary.bytes_for_gram(m) > self.options.memory_limit {
             return Ok(false);
         }
         let gram = self.dictionary.gram(&(0..m).collect::<Vec<usize>>());
@@ -853,10 +860,12 @@ impl<'a> Ascent<'a> {
         let mut weights = self.all.cross.clone();
         factor.solve(&mut weights);
         let left = self.data.square - dot(&weights, &self.all.cross);
-        let freedom = rows - m as f64;
-        // χ² of so much freedom deviates by √(2/freedom) of itself.
-        let least = left / freedom * (1.0 + 3.0 * (2.0 / freedom).sqrt());
-        Ok(1.0 / self.posterior.beta <= least)
+        let noise = left / (rows - m as f64);
+        // What the other columns explain of noise alone is χ² of so much freedom, which deviates
+        // by √(2·freedom).
+        let freedom = (m as f64 - self.posterior.freedom()).max(0.0);
+        let most = noise * (freedom + 3.0 * (2.0 * freedom).sqrt());
+        Ok(self.posterior.residual_square <= left + most)
     }
 
     /// Leaves a maximum; the number of terms up to which the noise is then held.
@@ -1134,19 +1143,21 @@ impl<'a> Ascent<'a> {
     }
 
     /// For every column that may be added its best variance and gain; after a look that promised
-    /// something, mostly for the best ones alone: the others are not among those that come in.
-    fn look(&mut self, last: f64) -> Vec<(f64, f64)> {
-        let promised = last.is_finite() && last > WORTH_A_GLANCE;
+    /// something, for those alone that seem the best by an earlier S. That nothing gains more than
+    /// `tol` is told by all of them.
+    fn look(&mut self, last: f64, tol: f64) -> Vec<(f64, f64)> {
+        let least = WORTH_A_GLANCE.max(tol);
+        let promised = last.is_finite() && last > least;
         let few = self.all.len() < LOOKED_AT * BEST || !self.all.z.is_empty();
         if !promised || few || self.glances >= GLANCES || self.goes_by_rules() {
             return self.look_at_all();
         }
         self.glances += 1;
-        self.all.refresh_q(&self.posterior);
+        self.all.glance(&self.posterior);
         let best = self.all.best(self.addable(), BEST);
         self.all.refresh_s_of(&self.posterior, &best);
         let gains = self.gains(best);
-        if largest(&gains) > WORTH_A_GLANCE { gains } else { self.look_at_all() }
+        if largest(&gains) > least { gains } else { self.look_at_all() }
     }
 
     fn look_at_all(&mut self) -> Vec<(f64, f64)> {

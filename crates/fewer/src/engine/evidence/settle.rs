@@ -21,7 +21,7 @@ const LONGEST: f64 = 4.0;
 /// The evidence is nearly quadratic in small variances. In their logarithms it is not even concave
 /// where they are below half of their best, and a step that is damped for that leads nowhere.
 const WEAK: f64 = 0.1;
-/// Part of what a step may leave that a column must be worth.
+/// Columns must be worth this part of what settling may leave.
 const HOVERING: f64 = 0.1;
 /// The least part of its variance that a step leaves of it.
 const LEAST: f64 = 0.1;
@@ -210,7 +210,7 @@ impl Ascent<'_> {
         Ok(())
     }
 
-    /// Takes columns out that are worth no more to the objective; whether there were any.
+    /// Takes out columns that are worth no more than this to the objective; whether there were any.
     fn prune(&mut self, worthless: f64) -> Result<bool> {
         let mut any = false;
         loop {

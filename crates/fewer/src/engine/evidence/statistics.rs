@@ -16,6 +16,7 @@ pub(super) struct Statistics {
     pub cross: Vec<f64>,
     /// (m, k) Products with the active columns, column after column.
     pub products: Vec<f64>,
+    /// After a glance, mostly of an earlier posterior.
     pub s: Vec<f64>,
     pub q: Vec<f64>,
     /// Empty where no prior asks for it.
@@ -69,17 +70,21 @@ impl Statistics {
         }
     }
 
-    /// Q of all of them afresh, which takes k products for each, S k²; S keeps its part of the noise
-    /// precision.
-    pub fn refresh_q(&mut self, posterior: &Posterior) {
+    fn refresh_q(&mut self, posterior: &Posterior) {
         let (m, beta) = (self.len(), posterior.beta);
         self.q.iter_mut().zip(&self.cross).for_each(|(q, c)| *q = beta * c);
         for k in 0..posterior.alpha.len() {
             axpy(-beta * posterior.mean[k], &self.products[k * m..][..m], &mut self.q);
         }
-        let same_part = beta / self.beta;
+    }
+
+    /// Q of all of them afresh, which takes k products for each, S k²: S of the last look keeps its
+    /// part of the noise precision.
+    pub fn glance(&mut self, posterior: &Posterior) {
+        self.refresh_q(posterior);
+        let same_part = posterior.beta / self.beta;
         self.s.iter_mut().for_each(|s| *s *= same_part);
-        self.beta = beta;
+        self.beta = posterior.beta;
     }
 
     /// So many of some candidates, rising: those that seem to gain most.
