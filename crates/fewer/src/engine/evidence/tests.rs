@@ -649,24 +649,60 @@ fn weak_columns_take_few_steps() {
     assert!(damped > 2 * attempts || error > 0.1, "{damped} steps, {error:e} off");
 }
 
+impl Ascent<'_> {
+    /// As where an ascent ended, but for some of the columns.
+    fn go_to(&mut self, found: &super::Found, without: &[usize]) {
+        let columns = found.active.iter().copied().zip(found.alpha.iter().copied());
+        let kept: Vec<(usize, f64)> = columns.filter(|c| !without.contains(&c.0)).collect();
+        self.posterior.beta = 1.0 / found.noise;
+        self.activate(&kept).unwrap();
+        self.refactor().unwrap();
+    }
+}
+
 #[test]
 fn noise_that_all_columns_leave_hides_nothing() {
     let sample = Sample::new(200, 20, 5);
     let usable: Vec<usize> = (0..20).collect();
     let dictionary = sample.dictionary(&usable);
     let (options, mut prior) = (Options::default(), Ard::default());
-    let found = maximise(&problem(&sample, &dictionary), &mut prior, &options, &Silent).unwrap();
     let of = problem(&sample, &dictionary);
-    let mut ascent = Ascent::new(&of, &mut prior, &options, &Silent).unwrap();
-    ascent.posterior.beta = 1.0 / found.noise;
-    assert!(ascent.noise_hides_nothing().unwrap());
-    // Half as much again of it is signal.
-    ascent.posterior.beta = 1.0 / (1.5 * found.noise);
-    assert!(!ascent.noise_hides_nothing().unwrap());
+    let found = maximise(&of, &mut prior, &options, &Silent).unwrap();
+    let mut hides_nothing = |without: &[usize]| {
+        let mut ascent = Ascent::new(&of, &mut prior, &options, &Silent).unwrap();
+        ascent.go_to(&found, without);
+        ascent.noise_hides_nothing().unwrap()
+    };
+    assert!(hides_nothing(&[]));
+    // The weakest of the columns that the target depends on.
+    assert!(found.active.contains(&0) && !hides_nothing(&[0]));
     let sample = Sample::new(30, 20, 5);
     let dictionary = sample.dictionary(&usable);
     let of = problem(&sample, &dictionary);
-    let mut ascent = Ascent::new(&of, &mut prior, &options, &Silent).unwrap();
-    ascent.posterior.beta = f64::INFINITY;
+    let ascent = Ascent::new(&of, &mut prior, &options, &Silent).unwrap();
     assert!(!ascent.noise_hides_nothing().unwrap(), "too few rows to tell");
+}
+
+/// Few of many columns are looked at most of the time, but all of them at the end.
+#[test]
+fn all_columns_tell_that_nothing_is_to_gain() {
+    let usable: Vec<usize> = (0..900).collect();
+    for seed in 0..6 {
+        let sample = Sample::new(120, 900, 60 + seed);
+        let dictionary = FromGram {
+            gram: Arc::new(sample.gram()),
+            usable: &usable,
+            inverse_lengths: vec![1.0; 900],
+        };
+        let of = problem(&sample, &dictionary);
+        for tol in [1e-6, 0.02, 0.3] {
+            let (options, mut prior) = (Options { tol, ..Options::default() }, Ard::default());
+            let found = maximise_from(&of, &mut prior, &options, &Silent, None, false).unwrap();
+            assert!(found.termination.is_converged() && found.gain <= tol);
+            let mut ascent = Ascent::new(&of, &mut prior, &options, &Silent).unwrap();
+            ascent.go_to(&found, &[]);
+            let gain = super::largest(&ascent.look_at_all());
+            assert!(gain <= 1.5 * tol, "{seed}: {gain:e} above {tol:e}");
+        }
+    }
 }
