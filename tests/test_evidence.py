@@ -696,7 +696,7 @@ def test_noise_that_is_known_leaves_no_worse_maximum(method, seed):
     assert told.converged_
     assert told.noise_std_ == model.noise_std_
     # λ that follows the terms has several ends; before, they were up to 15 below.
-    assert told.log_evidence_ > model.log_evidence_ - (0.1 if method is RVR else 4)
+    assert told.log_evidence_ > model.log_evidence_ - (0.2 if method is RVR else 4)
 
 
 @pytest.mark.parametrize("most", [2, 3, 4])
