@@ -27,6 +27,8 @@ pub struct NotPositiveDefinite;
 #[derive(Debug, Clone, Default)]
 pub struct Cholesky {
     factor: Matrix,
+    /// Whether it was made, and is used, by kernels for small matrices.
+    small: bool,
 }
 
 impl Cholesky {
@@ -39,13 +41,9 @@ impl Cholesky {
     ) -> Result<Result<Self, NotPositiveDefinite>, Interrupted> {
         let n = matrix.rows();
         let mut factor = matrix;
-        if n <= SMALL {
-            let found = small::factorise(n, factor.as_mut_slice());
-            return Ok(if found { Ok(Self { factor }) } else { Err(NotPositiveDefinite) });
-        }
         if n <= PANEL {
             let whole = MatMut::from_column_major_slice_mut(factor.as_mut_slice(), n, n);
-            return Ok(factorise_block(whole).map(|()| Self { factor }));
+            return Ok(factorise_block(whole).map(|()| Self { factor, small: false }));
         }
         for start in (0..n).step_by(PANEL) {
             observer.check()?;
@@ -63,7 +61,22 @@ impl Cholesky {
             });
             update_trailing(rest, below.as_ref());
         }
-        Ok(Ok(Self { factor }))
+        Ok(Ok(Self { factor, small: false }))
+    }
+
+    /// As [`new`](Self::new), but by kernels of their own for matrices so small that the blocks of
+    /// the library cost more than the arithmetic. Last bits differ.
+    pub fn new_small(
+        matrix: Matrix,
+        observer: &dyn Observer,
+    ) -> Result<Result<Self, NotPositiveDefinite>, Interrupted> {
+        let n = matrix.rows();
+        if n > SMALL {
+            return Self::new(matrix, observer);
+        }
+        let mut factor = matrix;
+        let found = small::factorise(n, factor.as_mut_slice());
+        Ok(if found { Ok(Self { factor, small: true }) } else { Err(NotPositiveDefinite) })
     }
 
     /// Order of the matrix.
@@ -73,7 +86,7 @@ impl Cholesky {
 
     /// Solves M·x = `right` in place.
     pub fn solve(&self, right: &mut [f64]) {
-        if self.order() <= SMALL {
+        if self.small {
             return small::solve(self.order(), self.factor.as_slice(), right);
         }
         self.solve_lower(right);
@@ -143,7 +156,7 @@ impl Cholesky {
     /// L⁻ᵀ, upper triangular, with zeros below, and the inverse M⁻¹ = L⁻ᵀL⁻¹.
     pub fn inverse_with_root(&self) -> (Matrix, Matrix) {
         let n = self.order();
-        if n > SMALL {
+        if !self.small {
             let root = self.inverse_factor().transpose();
             let inverse = square_of_upper(&root);
             return (root, inverse);

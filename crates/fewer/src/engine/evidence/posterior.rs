@@ -100,7 +100,7 @@ impl Posterior {
             if !ridge.is_finite() {
                 return Err(too_large());
             }
-            match Cholesky::new(scaled(ridge), observer)? {
+            match Cholesky::new_small(scaled(ridge), observer)? {
                 Ok(factor) => break factor,
                 // Only rounding in FᵀF can make it indefinite.
                 Err(_) => ridge = (10.0 * ridge).max(1e-12 * beta / alpha_min(alpha)),

@@ -190,7 +190,7 @@ impl Ascent<'_> {
             for b in 0..order {
                 matrix.column_mut(b).copy_from_slice(&curvature.column(b)[..order]);
             }
-            let Ok(factor) = Cholesky::new(matrix, self.observer)? else { break };
+            let Ok(factor) = Cholesky::new_small(matrix, self.observer)? else { break };
             let mut step = gradient[..order].to_vec();
             factor.solve(&mut step);
             // Near a maximum only.
@@ -307,7 +307,7 @@ pub(super) fn damped_step<T>(
             let bend = if is_weak(b) { gradient[b] } else { 0.0 };
             matrix[(b, b)] += *damping - bend;
         }
-        let Ok(factor) = Cholesky::new(matrix, observer)? else {
+        let Ok(factor) = Cholesky::new_small(matrix, observer)? else {
             *damping = (4.0 * *damping).max(1e-3);
             continue;
         };
